@@ -57,18 +57,22 @@ class Boundaries:
         self.carried: list[tuple[int, int, bool, int]] = []
         self._most: list[float] = []
         self._caps: list[Ints] = []
+        self._used: dict[tuple[int, int], list[int]] = {}
 
-    def cut(self, uses: UseTable, number: int, begins: Ints, last: Ints, newer: Ints) -> None:
+    def cut(self, uses: UseTable, number: int, begins: Ints, now: Ints, newer: Ints) -> None:
         """Add, for tensors that are cut, the bytes that a class finds, and those at its end.
 
         Parameters
         ----------
-        last
-            (t,) resident bytes in the last step, where needed afterwards.
+        now
+            (t, m) resident bytes in each step.
         newer
-            (t,) the part of it newer than DRAM.
+            (t,) the part of those in the last that is newer than DRAM.
         """
         of = self._of(uses)
+        self._use(uses, of, now)
+        # Contents that are dead at the end of the group need no room there.
+        last = np.where(uses.ends, now[:, -1], -1)
         np.minimum.at(self._of_cut, of, uses.ratio[:, 0])
         if number == 0:
             self._count(uses, of)
@@ -105,10 +109,31 @@ class Boundaries:
             columns = program.columns(some, beside, least)
             kept.append((of[some], np.zeros(some.sum(), np.int64), columns[some]))
 
-    def whole(self, uses: UseTable, begins: Ints, rest: Ints, left: Ints) -> None:
-        """Add, for tensors that all fusion tiles share, the bytes before and after all."""
+    def _use(self, uses: UseTable, of: Ints, now: Ints) -> None:
+        """Note the bytes that uses of old contents find on chip, up to the first write."""
+        written = uses.writes.cumsum(axis=1) - uses.writes > 0
+        # What is written blindly is dead before.
+        old = uses.reads & uses.begins[:, None] & ~written & (now >= 0)
+        for at, step in np.argwhere(old).tolist():
+            self._used.setdefault((int(of[at]), step), []).append(int(now[at, step]))
+
+    def whole(
+        self, uses: UseTable, begins: Ints, now: Sequence[Ints], ends: tuple[Ints, Ints]
+    ) -> None:
+        """Add, for tensors that all fusion tiles share, the bytes before and after all.
+
+        Parameters
+        ----------
+        now
+            (t, m) resident bytes in each step of each class.
+        ends
+            (t,) bytes that are left, and sums among them.
+        """
+        rest, left = ends
         of = self._of(uses)
         self._count(uses, of)
+        for each in now:
+            self._use(uses, of, each)
         beside = self._beside(uses)
         for kept, columns in (
             (self._whole_found, begins),
@@ -148,9 +173,8 @@ class Boundaries:
         enters, leaves = (
             np.array([group in each for group in self.groups], bool) for each in self.crossing
         )
-        # Dirty bytes that enter and are not used here stay dirty, or are stored (the rows of
-        # "old").
-        lives = enters & ~self.touched | self.ending
+        # Dirty bytes that enter stay dirty, or are stored (the rows of "old"), but for dead ones.
+        lives = (enters & ~self.touched | self.ending) & ~self.written
         # Of the rest those matter that are cut.
         cut = np.isfinite(self._of_cut) & (np.array(self.groups) == REST)
         self.ratios[cut] = self._of_cut[cut]
@@ -174,9 +198,8 @@ class Boundaries:
         stays = np.broadcast_to(self.sizes[1][:, None] * bool(self.held[1]) * share, shape)
         self.here, self.stays = (program.columns(each > 0, each) for each in (here, stays))
         self._arrives(enters)
-        self._leaves(leaves, enters & lives & ~self.written)
-        if self.even:
-            self._room()
+        self._leaves(leaves, enters, lives)
+        self._room()
 
     def _arrives(self, enters: Bools) -> None:
         """Rows of bytes that fusion tiles find, and of bytes at the begin of the fused group."""
@@ -211,7 +234,7 @@ class Boundaries:
         builder.add(rows, into, -1.0)
         self._hand(0, into, self.owed)
 
-    def _leaves(self, leaves: Bools, owes: Bools) -> None:
+    def _leaves(self, leaves: Bools, enters: Bools, lives: Bools) -> None:
         """Rows of bytes that fusion tiles leave, and of bytes at the end of the fused group."""
         program, builder = self.program, self.program.builder
         newer, last = _join(self._newer), _join(self._last)
@@ -239,13 +262,15 @@ class Boundaries:
         builder.add(rows, dirty, 1.0)
         builder.add(rows[:, self.of_fusion_tile], self.stays, -1.0)
         self.behind = self._move(self.early, behind, program.out)
-        owes = owes & (self.owed >= 0)
-        stored, old = program.columns(owes, np.inf), program.columns(owes & leaves & ends, np.inf)
+        enters = enters & (self.owed >= 0)
+        owes = enters & lives
+        stored, old = program.columns(enters, np.inf), program.columns(owes & leaves & ends, np.inf)
         # R5, R7: dirty bytes that enter and are not written here are stored, or leave dirty.
         rows = self._rows(owes, "write back of old")
         builder.add(rows, self.owed, 1.0)
         builder.add(rows, stored, -1.0)
         builder.add(rows, old, -1.0)
+        self._keep_old(stored)
         # They leave dirty only where they are resident at the end.
         rows, rest = self._rows(old >= 0), _join(self._whole_rest)
         builder.add(rows, old, 1.0)
@@ -256,6 +281,24 @@ class Boundaries:
         # No room is taken: these bytes are counted as staying until the end.
         self._move(np.ones_like(self.early), both, program.out)
         self._out(leaves, dirty, old)
+
+    def _keep_old(self, stored: Ints) -> None:
+        """Dirty bytes that enter are on chip at each use of their contents, or stored before."""
+        program, beside = self.program, self.program.listed.beside
+        for (place, step), columns in self._used.items():
+            if stored[place] < 0:
+                continue
+            # Bytes that are not followed may be on chip as well.
+            row = self._row_of(place, float(beside[self.groups[place]]))
+            program.builder.add(row, self.owed[place : place + 1], 1.0)
+            if step or program.micro_batches > 1:  # else there is no step before
+                program.builder.add(row, stored[place : place + 1], -1.0)
+            program.builder.add(np.full(len(columns), row[0]), np.array(columns), -1.0)
+
+    def _row_of(self, place: int, most: float) -> Ints:
+        only = np.arange(len(self.groups)) == place
+        rows = self.program.rows(only, (-np.inf, most), "write back of old", self.groups)
+        return rows[place : place + 1]
 
     def _out(self, leaves: Bools, dirty: Ints, old: Ints) -> None:
         """Rows of all that is carried across the end of the fused group."""
@@ -292,7 +335,7 @@ class Boundaries:
 
     @property
     def _single(self) -> Bools:
-        return np.array([group >= 0 for group in self.groups], bool)
+        return np.array([group in self.program.listed.written for group in self.groups], bool)
 
     def _most_carried(self, end: int) -> Floats:
         """Return (g,) bytes of each group that can be carried across an end."""
@@ -350,6 +393,8 @@ class Boundaries:
                 (self.through, np.array(counts, float)[:, None]),
             )
         ]
+        # Of uneven tiles it is not known which of them has bytes that were there, or stay.
+        parts = parts if self.even else parts[2:]
         if any((columns >= 0).any() for columns in (*(own for own, _ in parts), *self.later)):
             rows = program.rows(len(counts), UPPER)
             total = program.columns(len(counts), np.inf)
@@ -362,6 +407,9 @@ class Boundaries:
                     builder.add(rows[number], later[:number].ravel(), float(counts[number]))
             for number in range(len(counts)):
                 program.room.add(program.at(number), np.full(program.steps, total[number]), 1.0)
+        # Nor is it known which of uneven ones waits for a byte, or is through with it.
+        if not self.even:
+            return
         # (G9) Within a class: from its load on, or until its store.
         self._since([*self.ahead, *self.later], shape)
         self._since([each[:, ::-1] for each in self.behind], shape, back=True)
@@ -408,12 +456,14 @@ class Boundaries:
 class Inner(Boundaries):
     """Rows at the ends of some steps of a group: all that fits may be there around each tile."""
 
-    def cut(self, uses: UseTable, number: int, begins: Ints, last: Ints, newer: Ints) -> None:
+    def cut(self, uses: UseTable, number: int, begins: Ints, now: Ints, newer: Ints) -> None:
         """Tell of tensors that are cut, as :meth:`Boundaries.cut`."""
         self._columns[0].append(begins)
         self._columns[1].append(newer)
 
-    def whole(self, uses: UseTable, begins: Ints, rest: Ints, left: Ints) -> None:
+    def whole(
+        self, uses: UseTable, begins: Ints, now: Sequence[Ints], ends: tuple[Ints, Ints]
+    ) -> None:
         """Add the bytes that each fusion tile finds of tensors that all fusion tiles share."""
         self._columns[0].append(begins)
 

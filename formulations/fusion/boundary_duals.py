@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.fusion.fused_group import OPTIONS, FusedGroupProgram, work_s
-from formulations.fusion.tileable import READ, REST, Listed
+from formulations.fusion.tileable import REST, Listed
 from formulations.fusion.work import FOLLOW_S
 from formulations.solver.highs import Repeated
 from formulations.solver.program import Floats, SolverResult
@@ -91,7 +91,7 @@ class BoundaryDuals:
         for boundary, crossed in enumerate(listed.crossing):
             for group in sorted(crossed):
                 self.number[boundary, group, False] = len(self.number)
-                if group != READ:
+                if group in listed.written:
                     self.number[boundary, group, True] = len(self.number)
         self.count = len(self.number)
         priced = {group for _, group, _ in self.number} | {REST}
@@ -101,7 +101,7 @@ class BoundaryDuals:
         places = sorted({*self._kinds, *((group, 1.0) for group in priced)})
         self._place = {each: place for place, each in enumerate(places)}
         self._ratio = np.array([ratio for _, ratio in places])[:, None]
-        self._reads = np.array([group == READ for group, _ in places])
+        self._reads = np.array([group not in {REST, *listed.written} for group, _ in places])
         shape = len(places), listed.count + 1
         self._held, self._newer = np.full((2, *shape), self.count)
         of_group: dict[int, list[int]] = {}
@@ -259,7 +259,7 @@ class BoundaryDuals:
         return {
             (boundary, group): (
                 float(duals[number]),
-                0.0 if group == READ else float(duals[number + 1]),
+                float(duals[number + 1]) if group in self.listed.written else 0.0,
             )
             for (boundary, group, newer), number in self.number.items()
             if not newer

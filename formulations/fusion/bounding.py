@@ -17,9 +17,10 @@ from math import inf
 from typing import NamedTuple
 
 from formulations.fusion.agreement import Agreement
+from formulations.fusion.chain import Chain
 from formulations.fusion.fused_group import FusedGroupValue
 from formulations.fusion.paths import CheapestFusionPlan, FusedGroupArcs
-from formulations.fusion.tileable import Listed
+from formulations.fusion.tileable import Listed, has_stripes
 from formulations.solver.apart import stream
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.fusion.certificate import FusionCertificate
@@ -47,7 +48,9 @@ class News(NamedTuple):
     work_s
         Counted seconds of the search so far.
     named
-        A fusion plan to try, and an estimate of its least cost; there may be none.
+        Fusion plans to try, with estimates of their least costs, and mappings.
+    settled
+        Whether more of them are rare from now on.
     """
 
     found: CheapestFusionPlan
@@ -55,7 +58,8 @@ class News(NamedTuple):
     runs: Values
     proof: FusionCertificate | None
     work_s: float
-    named: tuple[FusionPlan, float] = (), 0.0
+    named: dict[FusionPlan, Chain] = {}  # noqa: RUF012
+    settled: bool = False
 
 
 _LOST_GAIN = 0.02
@@ -155,6 +159,19 @@ class BoundSearch:
         while self._waiting and _report_at(self._waiting[0].work_s) <= work_s:
             self._take(self._waiting.popleft())
 
+    def wait(self) -> float:
+        """Report the next results; return the counted time at which they are due.
+
+        Infinite where there are no more.
+        """
+        if not self._waiting and not self._ended:
+            self._receive()
+        if not self._waiting:
+            return inf
+        news = self._waiting.popleft()
+        self._take(news)
+        return _report_at(news.work_s)
+
     def finish(self, enough: Callable[[float], bool]) -> None:
         """Report results until ``enough``, asked of counted seconds; then end."""
         while self._waiting or not self._ended:
@@ -224,8 +241,7 @@ def improve(task: BoundingTask, seconds: float = inf, proofs: bool = False) -> G
         )
         known = len(every[0]), len(every[1])
         proof = arcs.certificate(found.value * (1 - _LOST)) if proofs else None
-        named = arcs.join_untiled(found.fusion_plan) if found.exact else ()
-        yield News(found, solved, runs, proof, arcs.work.seconds, (named, found.value))
+        yield News(found, solved, runs, proof, arcs.work.seconds)
         if not (solved or runs) and arcs.work.seconds > params.narrow_fraction * seconds:
             break
     if arcs.lengths.all:
@@ -238,7 +254,17 @@ def _agree(arcs: FusedGroupArcs, plain: CheapestFusionPlan, seconds: float) -> I
     # Classes triple the programs; long groups gain little by them.
     params = arcs.listed.params
     fine = steps <= _SPLIT_STEPS * len(arcs.solved)
-    search, told, work = Agreement(arcs, fine=fine), plain, arcs.work
+    told, work = plain, arcs.work
+    # Programs of one class of tiles find plans sooner; those of three prove more of them. Of plans
+    # with stripes these say little, so that no time goes to the end of that search.
+    striped = has_stripes(arcs.listed.tileable, arcs.listed.fusion_space)
+    search = Agreement(arcs, fine=fine and striped)
+    for _ in search.search_plans():
+        yield News(told, {}, {}, None, work.seconds, search.new_plans())
+        if striped and work.seconds > params.narrow_fraction * seconds:
+            break
+    if search.fine != fine:
+        search = search.finer()
     due = work.seconds
     # The best dual values are proved in full once no better ones come.
     for last in chain((False for _ in search.steps()), (True,)):
@@ -253,4 +279,4 @@ def _agree(arcs: FusedGroupArcs, plain: CheapestFusionPlan, seconds: float) -> I
             if value > proved:
                 told, proof = replace(told, value=value), found
             due = work.seconds + _OFTEN * (work.seconds - begun)
-        yield News(told, {}, {}, proof, work.seconds, (search.named, search.least))
+        yield News(told, {}, {}, proof, work.seconds, search.new_plans(), settled=True)

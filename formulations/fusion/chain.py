@@ -8,23 +8,45 @@ at once; cutting planes would take hundreds of rounds to get there.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from formulations.fusion.boundary_duals import PricedFusedGroup
 from formulations.fusion.fused_group import OPTIONS
+from formulations.fusion.rows import Shares
 from formulations.solver.highs import solve
 from formulations.solver.program import Floats, Matrix, Program, SolverStatus
 from spmopt.core.table import Ints
 
+_SHARE = 0.3
+"""Of the counted time of a program of as many entries: one of blocks in a row takes less."""
 
-def chain_duals(
-    priced: Sequence[PricedFusedGroup], count: int
-) -> tuple[Floats | None, float, float]:
-    """Return dual values (count,) in objective units a byte, the cost of all, and counted seconds.
 
-    None, and infinite, where the solver finds none. Boundaries between no two of the fused groups
-    have the dual value 0.
+class Chain(NamedTuple):
+    """Fused groups in a row.
+
+    Attributes
+    ----------
+    duals
+        (count,) in objective units a byte; None where the solver finds none. Boundaries between no
+        two of the fused groups have the dual value 0.
+    least
+        The cost of all; infinite where there are no duals.
+    mappings
+        By operation with several: those that its fusion tiles run.
+    work_s
+        Counted seconds.
+    """
+
+    duals: Floats | None = None
+    least: float = np.inf
+    mappings: dict[int, Shares] = {}  # noqa: RUF012
+    work_s: float = 0.0
+
+
+def chain(priced: Sequence[PricedFusedGroup], count: int) -> Chain:
+    """Solve the programs of fused groups in a row as one.
 
     Parameters
     ----------
@@ -34,15 +56,21 @@ def chain_duals(
     number = np.concatenate([each.number for each in priced])
     coupled, row = np.unique(number, return_inverse=True)
     if not coupled.size:
-        return None, np.inf, 0.0
+        return Chain()
     program = _in_a_row(priced, row, coupled.size)
     answer = solve(program, options=OPTIONS, brief=True)
     if answer.status is not SolverStatus.OPTIMAL or answer.row_dual is None:
-        return None, np.inf, answer.work_s
+        return Chain(work_s=_SHARE * answer.work_s)
     duals, built = np.zeros(count), priced[0].program
     # What a row takes from the objective for a byte, the byte's dual value gives back.
     duals[coupled] = -answer.row_dual[-coupled.size :] * built.dual
-    return duals, built.value(answer), answer.work_s
+    assert answer.primal is not None
+    first, mappings = 0, dict[int, Shares]()
+    for each in priced:
+        last = first + each.plain.cost.size
+        mappings |= each.program.run(answer.primal[first:last])
+        first = last
+    return Chain(duals, built.value(answer), mappings, _SHARE * answer.work_s)
 
 
 def _in_a_row(priced: Sequence[PricedFusedGroup], row: Ints, count: int) -> Program:

@@ -312,9 +312,7 @@ class FusedGroupProgram(FusedGroupRows):
         into = np.where(uses.reads, uses.fetches, (uses.fetches - 1) * uses.live)
         out = uses.fetches * (uses.writes & uses.live)
         self.stream(uses, number, now, (into, out), share)
-        # Contents that are dead at the end of the group need no room there.
-        ends = np.where(uses.ends, now[:, -1], -1)
-        self.ends.cut(uses, number, begins, ends, newer[:, -1])
+        self.ends.cut(uses, number, begins, now, newer[:, -1])
 
     def _choose(self) -> None:
         """Let fusion tiles choose among the mappings of operations that have several in common."""

@@ -14,8 +14,12 @@ from formulations.fusion.tileable import REST, Listed
 from formulations.solver.program import Floats, ProgramBuilder
 from spmopt.core.fusion.certificate import Row
 from spmopt.core.fusion.fused_groups import FusedGroup
+from spmopt.core.operation import OpMapping
 from spmopt.core.table import Bools, Ints
 
+Shares = tuple[tuple[OpMapping, float], ...]
+"""Mappings, and the share of fusion tiles that run each."""
+_LEAST_SHARE = 1e-6
 OF_TIME = ("inward time", "outward time", "channel time")
 """Rows that say how long the transfers of a step take."""
 
@@ -76,7 +80,10 @@ class NamedRows:
             for place in np.argwhere((rows >= 0) & (row_duals[rows] != 0)).tolist():
                 single = rows.ndim == 1 and not groups
                 name = [groups[place[0]]] if groups else [] if single else place
-                found[kind, *name] = float(row_duals[rows[tuple(place)]]) / times
+                called: Row = (kind, *name)
+                dual = float(row_duals[rows[tuple(place)]]) / times
+                # Several rows may bound the same bytes.
+                found[called] = found.get(called, 0.0) + dual
         return found
 
 
@@ -218,6 +225,18 @@ class FusedGroupRows:
         room = self.rows(len(cost), (-np.inf, 0.0))
         self.builder.add(room, chosen, -free / self.unit)
         self._chosen[number, step] = chosen, room
+
+    def run(self, primal: Floats) -> dict[int, Shares]:
+        """Return, by operation that chooses, the mappings that tiles of a solution run."""
+        begin, times = self.fused_group.begin, dict[int, Floats]()
+        for (_, step), (chosen, _) in self._chosen.items():
+            times[step] = times.get(step, 0.0) + primal[chosen] / self.micro_batches
+        found = dict[int, Shares]()
+        for step, shares in times.items():
+            mappings = self.listed.tileable.operations[begin + step].common(self.micro_batches)
+            some = np.flatnonzero(shares > _LEAST_SHARE).tolist()
+            found[begin + step] = tuple((mappings[k], float(shares[k])) for k in some)
+        return found
 
     def _split(self, uses: UseTable, number: int, step: int, resident: Ints, share: float) -> None:
         """Split the resident bytes of a step by the mappings that run, as rule R3 has them.

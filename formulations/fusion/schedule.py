@@ -19,12 +19,13 @@ import numpy as np
 
 from formulations.fusion.bounding import BoundingTask, BoundSearch, News, Values
 from formulations.fusion.estimates import Estimates
+from formulations.fusion.named_plans import NamedPlans
 from formulations.fusion.neighbors import neighbors
 from formulations.fusion.paths import FusedGroupArcs
 from formulations.fusion.search import FusionPlanSearch
 from formulations.fusion.shortest_paths import by_value
-from formulations.fusion.tileable import Listed
-from formulations.fusion.trials import FusionPlanTrials, steps_of
+from formulations.fusion.tileable import Listed, has_stripes
+from formulations.fusion.trials import steps_of
 from formulations.fusion.uniform import single_operations, uniform_plan
 from formulations.fusion.work import (
     BEGIN_S,
@@ -34,6 +35,7 @@ from formulations.fusion.work import (
     MAPPINGS_S,
     OPERATION_S,
     STEP_S,
+    STRIPED,
     STRIPED_FIRST_S,
     STRIPED_S,
 )
@@ -98,7 +100,7 @@ def _longest(fusion_plan: FusionPlan) -> int:
     return max(each.end - each.begin for each in fusion_plan)
 
 
-class _Search(FusionPlanTrials):
+class _Search(NamedPlans):
     """Fusion plans to try, and the bound on all of them."""
 
     def __init__(
@@ -112,7 +114,7 @@ class _Search(FusionPlanTrials):
         self.fusion_space = fusion_space
         self.cut_short, self.unfit = True, False
         self.arcs: FusedGroupArcs | None = None
-        self.named: tuple[FusionPlan, float] = (), 0.0
+        self.settled = False
         self.proof: FusionCertificate | None = None
         self.notes: tuple[str, ...] = ()
         self.bounding: BoundSearch | None = None
@@ -144,7 +146,11 @@ class _Search(FusionPlanTrials):
             else:
                 self._tabulate()
                 self._begin()
-            if not self.late:
+            if self._names_first:
+                self._try_named()
+            if self.is_near:
+                self.finish()
+            if not (self.late or self.stop()):
                 self._search(max(1, self.request.threads - 1))
             self.interrupted |= self._over
             if not self._in_any:
@@ -154,7 +160,7 @@ class _Search(FusionPlanTrials):
             if self.bounding is not None:
                 self.bounding.close()
         if not self._over:
-            self._attempt_named()
+            self.attempt_named()
         return self._finish()
 
     def _begins_early(self) -> bool:
@@ -200,6 +206,8 @@ class _Search(FusionPlanTrials):
         """Return whether the time is too short for values of fused groups in any mappings."""
         each = [len(own.mappings[1].of_tile(0)) for own in self.tileable.operations]
         needed_s = pace * (OPERATION_S * len(each) + MAPPING_S * sum(each))
+        if has_stripes(self.tileable, self.fusion_space):
+            needed_s *= STRIPED
         short = self.request.time_limit_s < min(needed_s, _LONG_S)
         return short and self.tileable.several_mappings
 
@@ -289,8 +297,8 @@ class _Search(FusionPlanTrials):
             self.request.report_incumbent(bound=self.bound)
         if news.proof is not None:
             self.proof = news.proof
-        if news.named[0]:
-            self.named = news.named
+        self.named |= news.named
+        self.settled |= news.settled
 
     def _estimates_first(self) -> bool:
         """Return whether the list is long for its time, and of layers that differ, with windows."""
@@ -362,7 +370,7 @@ class _Search(FusionPlanTrials):
             if not (number or search.exact or found) and self.gap > self.params.near_gap:
                 self._try_uniform(search, uniform)
             self.attempt(fusion_plan)
-            self._attempt_named()
+            self.attempt_named()
             self._leave_half(number)
             if stop():
                 return
@@ -371,25 +379,44 @@ class _Search(FusionPlanTrials):
                 best = min(others, key=search.value)
                 if search.value(best) < search.value(fusion_plan) * (1 + self.params.coarse_gap):
                     self.attempt(best)
-        while not stop() and self.best is not None:
-            before = self.best
-            if not (self.few or self.fits(before.fusion_plan)):
-                break  # Neighbors have about as many steps.
-            for fusion_plan in neighbors(search, before.fusion_plan):
-                self.attempt(fusion_plan)
-                self._attempt_named()
-                if stop() or self.best is not before:
-                    break
-            if self.best is before:
-                break
+        self._try_neighbors(search)
         if self.few:
             self._try_all(stop)
 
-    def _attempt_named(self) -> None:
-        """Try the fusion plan that the search of the bound names, if it may be the best."""
-        fusion_plan, least = self.named
-        if self.best is None or least < self.best.value:
-            self.attempt(fusion_plan)
+    def _try_neighbors(self, search: FusionPlanSearch) -> None:
+        """Try neighbors of the best plan, and of better ones, until none is better."""
+        while not self.stop() and self.best is not None:
+            before = self.best
+            if not (self.few or self.fits(before.fusion_plan)):
+                return  # Neighbors have about as many steps.
+            for fusion_plan in neighbors(search, before.fusion_plan):
+                self.attempt(fusion_plan)
+                self.attempt_named()
+                if self.stop() or self.best is not before:
+                    break
+            if self.best is before:
+                return
+
+    @property
+    def _names_first(self) -> bool:
+        """Whether the plans that the search of the bound names go before others.
+
+        It names no good ones in stripes.
+        """
+        return self._in_any and not (self.few or has_stripes(self.tileable, self.fusion_space))
+
+    def _try_named(self) -> None:
+        """Try fusion plans that the search of the bound names, until more are rare."""
+        assert self.bounding is not None
+        while not self.stop():
+            if self.attempt_named():
+                continue
+            if self.settled:
+                break
+            due = self.bounding.wait()
+            if due == np.inf:
+                break
+            self.work.seconds = max(self.work.seconds, self._bounding_since + due)
 
     def _search_batch(self, threads: int, stop: Callable[[], bool]) -> float:
         """Try fusion plans of micro-batches first, and return at which time all are searched.

@@ -45,7 +45,8 @@ class SharedTensors:
         if summed.any():
             self._less(parts)
             self._partial_sums(parts, begins, left)
-        self.ends.whole(uses, begins, np.where(uses.ends, rest, -1), left)
+        now = [resident for resident, *_ in parts]
+        self.ends.whole(uses, begins, now, (np.where(uses.ends, rest, -1), left))
 
     def track_inner(self) -> None:
         """Track them along each tile, as tensors that are cut.
@@ -65,7 +66,7 @@ class SharedTensors:
             program.builder.add(grows, column, sign)
         self._stream(0, resident)
         self._less([(resident, load, load)])
-        self.ends.whole(uses, found, found, found)
+        self.ends.whole(uses, found, [], (found, found))
 
     def _resident(self, number: int) -> tuple[Ints, Ints]:
         """Add bytes resident in the steps of a class, and bytes loaded."""

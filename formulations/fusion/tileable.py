@@ -20,7 +20,10 @@ from spmopt.core.operation import Operand, OpMapping
 from spmopt.core.params import DEFAULTS, FusionParams
 
 READ, REST = -1, -2
-"""Groups of tensors that cross boundaries together: tensors never written; sums, and others."""
+"""Groups of tensors that cross boundaries together: tensors read once and never written; sums, and
+others."""
+_PRICED = 4000
+"""Dual values of tensors that live longer: programs of a long plan in a row have as many rows."""
 _LIFE = 8
 """Operations from the first use of a tensor to its last, within which it is priced by itself at
 boundaries: ResNet-50 training has 55,000 such dual values of all tensors written, and 5,000 of
@@ -61,6 +64,12 @@ class Use:
             *(self.reads, self.writes, self.live_after, self.shared),
             *(self.fetches, self.required_resident, self.choices),
         )
+
+
+def has_stripes(tileable: TileableGraph, fusion_space: FusionSpace) -> bool:
+    """Return whether groups of a fusion space may be cut into stripes."""
+    rows = any(each.rows is not None for each in tileable.operations)
+    return rows and len(fusion_space.stripes) > 1
 
 
 class Listed:
@@ -151,9 +160,9 @@ class Listed:
     def groups(self) -> list[int]:
         """Of each tensor: the group it is carried across boundaries with.
 
-        That is its own number if it is written, soon used for the last time, and never summed up;
-        ``READ`` if it is never written (all of these together); else, and if it crosses no
-        boundary, ``REST``.
+        That is its own number if it is never summed up, written or read more than once, and of a
+        short life, as far as there may be dual values; ``READ`` if it is never written (all of
+        these together); else, and if it crosses no boundary, ``REST``.
         """
         if self.first is not self:
             return self.first.groups
@@ -169,10 +178,14 @@ class Listed:
         return found
 
     @cached_property
+    def written(self) -> set[int]:
+        """Tensors that operations write."""
+        return {t for operation in self.tileable.operations for t in operation.writes}
+
+    @cached_property
     def _kinds_of(self) -> list[int]:
-        written, summed = set[int](), set[int]()
+        written, summed = self.written, set[int]()
         for operation in self.tileable.operations:
-            written.update(operation.writes)
             summed |= operation.partial_sums
         last = [
             self.count if tensor.keep else each[-1][0] if each else 0
@@ -181,10 +194,14 @@ class Listed:
         lives = [
             end - each[0][0] if each else 0 for end, each in zip(last, self.accesses, strict=True)
         ]
-        alone = [t not in summed and lives[t] <= _LIFE for t in range(len(self.sizes))]
-        return [
-            READ if t not in written else t if alone[t] else REST for t in range(len(self.sizes))
-        ]
+        # Bytes that are read once are alike: whatever is loaded for later is such.
+        several = [t in written or len(each) > 1 for t, each in enumerate(self.accesses)]
+        own, known = set[int](), 0
+        for t in sorted(range(len(lives)), key=lives.__getitem__):
+            known += lives[t] * several[t]
+            if several[t] and t not in summed and (lives[t] <= _LIFE or known <= _PRICED):
+                own.add(t)
+        return [t if t in own else REST if t in written else READ for t in range(len(self.sizes))]
 
     @cached_property
     def crossing(self) -> list[dict[int, float]]:
@@ -299,7 +316,7 @@ class Listed:
         A byte whose first use reads it must come, one that is written and kept must go.
         """
         tensors, objective = self.tileable.tensors, self.objective
-        written = {t for operation in self.tileable.operations for t in operation.writes}
+        written = self.written
         sizes = [size * ratio for size, ratio in zip(self.sizes, self.ratios, strict=True)]
         into = sum(
             size for size, used in zip(sizes, self.accesses, strict=True) if used and used[0][1]

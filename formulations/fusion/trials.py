@@ -5,6 +5,7 @@ The best is kept, and the bound that they are held to.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf
@@ -13,12 +14,14 @@ from time import monotonic
 import numpy as np
 
 from formulations.fusion.known_mappings import KnownMappings
+from formulations.fusion.rows import Shares
+from formulations.fusion.sample import sample
 from formulations.fusion.work import PAGE_SHARE, PLAN_S, STEP_S
 from formulations.residency import page
 from formulations.residency.plain.search import is_small
 from spmopt.assemble.cost import residency_plan_value
 from spmopt.core.errors import InfeasibleError
-from spmopt.core.fusion.fused_groups import FusionPlan
+from spmopt.core.fusion.fused_groups import FusionPlan, Origin
 from spmopt.core.fusion.parts import count_accesses
 from spmopt.core.fusion.tileable_graph import TileableGraph, whole
 from spmopt.core.problem import Problem
@@ -32,6 +35,8 @@ _ROUNDED = 1e-9
 """Relative error of a bound in floating point, and more."""
 _ACCESSES = 8
 """Uses of parts of tensors that take as long as a step: operations have three or four operands."""
+_LONG = 500
+"""Steps of a plan of which a few are scheduled first, to learn mappings."""
 _FEW_AT_LEAST = 8
 """Of fusion plans that are refined: how many there is time for, however hard the first is."""
 
@@ -69,8 +74,8 @@ class FusionPlanTrials:
     ----------
     best
         The best fusion plan so far, with its schedule.
-    found
-        The best few, the best first.
+    found, latest
+        The best few, the best first; the latest.
     bound
         Known lower bound on every fusion plan.
     few
@@ -92,6 +97,7 @@ class FusionPlanTrials:
         self.request = request
         self.params = request.params.fusion
         self.found: list[Found] = []
+        self.latest: Found | None = None
         self.bound, self.few, self.interrupted = 0.0, False, False
         self.work, self.begun = request.work, begun
         self.end = request.time_limit_s * (1 - self.params.finish_fraction)
@@ -145,10 +151,15 @@ class FusionPlanTrials:
         accesses = count_accesses(self.tileable, fusion_plan)
         return max(steps_of(fusion_plan), accesses / _ACCESSES)
 
-    def attempt(self, fusion_plan: FusionPlan, gap: float | None = None) -> None:
+    def attempt(
+        self,
+        fusion_plan: FusionPlan,
+        gap: float | None = None,
+        mappings: Mapping[int, Shares] | None = None,
+    ) -> None:
         """Schedule a fusion plan that was not yet, to a gap; keep it if better than the best.
 
-        The gap is coarse where none is given.
+        The gap is coarse where none is given. ``mappings``: by operation, of those to begin with.
         """
         request = self.request
         if not fusion_plan or _fusion_of(fusion_plan) in self._tried:
@@ -163,7 +174,10 @@ class FusionPlanTrials:
         self._tried.add(_fusion_of(fusion_plan))
         since = self.clock
         problem, origins = self.searched.problem(fusion_plan)
-        first = self._known.first(problem, origins)
+        given = mappings or {}
+        if steps >= _LONG and problem.several_mappings:
+            given = self._sample(problem, origins, given)
+        first = self._known.first(problem, origins, given)
         self.work.seconds += PLAN_S * steps
         asked = replace(
             self._while_better(),
@@ -180,7 +194,36 @@ class FusionPlanTrials:
         value = residency_plan_value(problem, found.residency_plan, request.objective)
         if self.best is None or value < self.best.value:
             request.report_incumbent(value=value)
-        self._keep(Found(fusion_plan, problem, found, value, gap))
+        self.latest = Found(fusion_plan, problem, found, value, gap)
+        self._keep(self.latest)
+
+    def _sample(
+        self, problem: Problem, origins: Sequence[Origin], given: Mapping[int, Shares]
+    ) -> Mapping[int, Shares]:
+        """Learn mappings of a few steps that stand for all; return the given ones of the others."""
+        part = sample(problem, origins)
+        if part is None:
+            return given
+        few, own = part
+        work = Work()
+        request = replace(
+            self.request,
+            work=work,
+            tolerance=max(self.params.coarse_gap, self.request.tolerance),
+            on_incumbent=lambda _: None,
+            start=None,
+            duals=None,
+            others=(),
+        ).phase((self.end - self.clock) / _FEW_AT_LEAST / PAGE_SHARE)
+        try:
+            rounded = page.round_columns(few, request, first=self._known.first(few, own, given))
+        except InfeasibleError:
+            return given
+        finally:
+            self.work.seconds += PAGE_SHARE * work.seconds
+        if rounded.result.residency_plan is not None:
+            self._known.learn(few, own, rounded.result.residency_plan)
+        return {}
 
     def _keep(self, new: Found) -> None:
         others = [each for each in self.found if each.fusion_plan != new.fusion_plan]
@@ -258,6 +301,9 @@ class FusionPlanTrials:
             found, undecided = rounded.result, self._is_undecided(problem, rounded)
             if refined or undecided:
                 part = phase if refined else phase.phase(seconds / _FEW_AT_LEAST)
+                if not refined and problem.several_mappings:
+                    again = replace(part, start=found.residency_plan, duals=found.certificate)
+                    rounded = page.round_columns(problem, again)
                 # Of many plans only the last few are worth the last cycle.
                 found = page.refine(problem, part, rounded, counted=counted)
             better = self.best is None or rounded.bound < self.best.value
@@ -276,7 +322,10 @@ class FusionPlanTrials:
         if self.best is None or rounded.result.residency_plan is None:
             return False
         open_ = rounded.bound < self.best.value <= rounded.value
-        return open_ and is_small(fitting_timeline(problem), self.request.params.residency)
+        return open_ and (
+            problem.several_mappings
+            or is_small(fitting_timeline(problem), self.request.params.residency)
+        )
 
     def _while_better(self) -> Request:
         """Return a request that ends when the bound of a fusion plan is above the best value.

@@ -6,7 +6,7 @@ these counts alone (:mod:`formulations.fusion.bounding`). Each is right within a
 
 CALL_S = 7e-4
 """Of a program to solve, an operation to list, a group to name: the calls from Python."""
-PROGRAM_S, ENTRY_S = 5e-3, 1.5e-6
+PROGRAM_S, ENTRY_S = 2.5e-3, 1e-6
 """Of a program to build, and of each of its entries."""
 FOLLOW_S = 2e-4
 """Of a step of stripes whose bytes are followed, before its program is built."""
@@ -16,8 +16,9 @@ VALUE_S, TABLE_S, ARC_S = 8e-8, 2e-8, 4e-9
 """Of a place of a table: to make, to change, and to look at."""
 BEGIN_S, STRIPED_S, STRIPED_FIRST_S = 4e-4, 7e-3, 2e-3
 """Of an operation before the first fusion plan is tried, of one in stripes, in first mappings."""
-OPERATION_S, MAPPING_S = 2.5e-2, 2.5e-3
-"""Of an operation, and of each of its mappings, until fusion plans are good in any mappings."""
+OPERATION_S, MAPPING_S, STRIPED = 1e-2, 8e-4, 3.0
+"""Of an operation, and of each of its mappings, until fusion plans are good in any mappings; how
+many times as long that takes where there are stripes."""
 ESTIMATE_S = 1e-6
 """Of a cost to estimate."""
 STEP_S, PLAN_S = 5e-4, 1e-4

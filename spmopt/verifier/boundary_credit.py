@@ -22,7 +22,7 @@ import numpy as np
 from spmopt.core.errors import InputError
 from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.core.table import Ints
-from spmopt.verifier.carried import READ, REST, Carried
+from spmopt.verifier.carried import REST, Carried
 from spmopt.verifier.dual_check import INFINITE
 
 _BITS = 61
@@ -207,7 +207,8 @@ class BoundaryCredit:
                 # Rounded up: that much a byte is worth at most.
                 load, store = ceil(ratio * into), ceil(ratio * out)
                 entering.append((load - held + max(newer, 0), size))
-                leaving.append((held + (0 if group == READ else max(store - newer, 0)), size))
+                saved = max(store - newer, 0) if self.carried.newer(boundary, group) else 0
+                leaving.append((held + saved, size))
             found[boundary], left[boundary] = self._worth(entering), self._worth(leaving)
         worth: Ints = found[:, None] + left[None, :]
         return worth

@@ -14,11 +14,11 @@ from spmopt.core.errors import InputError
 from spmopt.core.fusion.tileable_graph import TileableGraph
 
 READ, REST = -1, -2
-"""Groups of tensors: all that are never written; all that have no dual value of their own."""
+"""Groups of tensors: others that are never written; others that have no dual value of their own."""
 
 
 class Carried:
-    """Dual values at boundaries, by position and group: a tensor that is written, or ``READ``.
+    """Dual values at boundaries, by position and group: a tensor, or ``READ``.
 
     Raises
     ------
@@ -39,8 +39,9 @@ class Carried:
                 written.setdefault(t, at)
         summed = {t for operation in tileable.operations for t in operation.partial_sums}
         priced = {group for _, group in duals}
+        able = {READ, *range(len(tileable.tensors))} - summed
         for boundary, group in duals:
-            if not 0 < boundary < count or not (group == READ or group in written.keys() - summed):
+            if not 0 < boundary < count or group not in able:
                 raise InputError(
                     f"certificate: boundary {boundary} has no dual value of tensor {group}"
                 )

@@ -15,7 +15,8 @@ last). Nothing is known of the bytes on chip when the fused group begins and end
   uses it in each of them.
 
 Stripes are uneven, and only their sums are known: bytes pay nothing while they are held in other
-stripes than their own, and move there in the cheapest step. Of those that are not followed it is
+stripes than their own, and move there in the cheapest step. Those that no operation of the group
+uses have no stripe of their own, and pay in each step of all. Of those that are not followed it is
 known that they are read or written once: on chip then, or streamed, which costs no less than a load
 or a store in the cheapest step.
 
@@ -134,9 +135,10 @@ def fused_group_bound(
             both = operation.mappings[fused_group.micro_batches]
             least = weight(each, step, both.later if at else both.first)
             if choice.mappings[step]:
+                # The first tile of a sum has other mappings than the later ones.
                 costs_of = (
                     (weight(each, step, mapping), choice.earned(step, mapping, each, shift))
-                    for mapping in choice.mappings[step]
+                    for mapping in both.of_tile(at)
                 )
                 run = [cost + earned for cost, earned in costs_of if earned is not None]
                 least = min(run, default=least)

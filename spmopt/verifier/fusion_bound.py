@@ -273,7 +273,8 @@ class FusionPlanPath:
         axis, fusion = self.ways[way]
         # No fusion tile but the first finds more than a full scratchpad of what all of them read.
         again = np.maximum(self.again[axis] - self.held, 0) * (fusion - 1)
-        moved: Ints = self._cost_of(self._byte(1, 0), np.minimum(again, self.most_bytes))
+        most = min(self.most_bytes, np.iinfo(np.int64).max)
+        moved: Ints = self._cost_of(self._byte(1, 0), np.minimum(again, most))
         moved += self._between(np.concatenate(([0], np.cumsum(self.always[way]))))
         return moved
 

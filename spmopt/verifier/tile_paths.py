@@ -207,15 +207,21 @@ class TilePaths:
         return found.reshape(4, 4, parts, len(self.tensors))
 
     def _idle(self, duals: CheckedDuals) -> list[Ints]:
-        """Return, of each part, (4, 4, tiles + 1) costs of a byte in so many tiles of others."""
+        """Return, of each part, (4, 4, tiles + 1) costs of a byte in so many tiles of others.
+
+        Of uneven tiles (4, 4, 1) the least costs in others, and those of all in each of which it
+        may be.
+        """
         begins = np.arange(len(self.tiles)) * self.steps
+        tables = _table(duals, begins, begins + self.steps)
         if self._even:
-            tables = _table(duals, begins, begins + self.steps)
             return [_powers(tables[:, :, part], tiles) for part, tiles in enumerate(self.tiles)]
         # Where stripes are uneven, bytes held in others' steps count as no room.
         nothing = np.zeros_like(duals.hold)
         free = replace(duals, hold=nothing, held=np.zeros_like(duals.held))
-        return [_table(free, begins[:1], begins[:1] + self.steps)]
+        others = _table(free, begins[:1], begins[:1] + self.steps)
+        # A byte that no operation uses has no stripe: it takes room in each step of all.
+        return [others, _power(tables[:, :, :1], self.count)]
 
     def _around(
         self, idle: list[Ints], first: Ints, final: Ints
@@ -223,12 +229,14 @@ class TilePaths:
         """Return costs before and after the fusion tiles of each part, and those through all."""
         before, after = list[Ints](), list[Ints]()
         if not self._even:
-            first, behind = follow(first, idle[0]), follow(idle[0], final)
-            return [first[..., None]], [behind[..., None]], follow(first, final)[0, 0]
+            free, whole = idle
+            through: Ints = follow(follow(first, whole), final)[0, 0]
+            first, final = follow(first, free), follow(free, final)
+            return [first[..., None]], [final[..., None]], through
         for powers in idle:
             before.append(follow(first[..., None], powers[:, :, None, :-1]))
             first = follow(first, powers[:, :, -1:])
-        through: Ints = follow(first, final)[0, 0]
+        through = follow(first, final)[0, 0]
         for powers in reversed(idle):
             after.append(follow(powers[:, :, None, -2::-1], final[..., None]))
             final = follow(powers[:, :, -1:], final)

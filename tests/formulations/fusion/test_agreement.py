@@ -27,6 +27,7 @@ from spmopt.hardware.machines import load_machine
 from spmopt.verifier.boundary_credit import BoundaryCredit
 from spmopt.verifier.carried import Carried
 from spmopt.verifier.fusion_bound import fusion_bound
+from tests.formulations.fusion.agreeing import raise_bound
 from tests.formulations.fusion.random_tileable_graph import (
     drawn,
     fusion_plans,
@@ -71,7 +72,7 @@ def test_bounds_rise_and_no_fusion_plan_costs_less(compression: bool) -> None:
         arcs, plain, known = found
         for fine in raised:
             search, told = Agreement(arcs, fine=fine), list[float]()
-            search.improve(after(12), told.append)
+            raise_bound(search, after(12), told.append)
             assert told == sorted(told), seed
             bound = float(fusion_bound(listed, search.certificate()[0]))
             least = max(search.best, figures.compulsory)
@@ -92,7 +93,7 @@ def test_bounds_of_a_network_rise_within_a_few_steps() -> None:
     figures = Listed(listed, objective_named("traffic", machine))
     arcs = FusedGroupArcs(figures, float(figures.capacity), split=True)
     plain, search = arcs.cheapest(lambda: False).value, Agreement(arcs)
-    search.improve(after(40))
+    raise_bound(search, after(40))
     bound = float(fusion_bound(listed, search.certificate()[0]))
     # The verifier knows the order of tiles, which programs add up.
     assert bound >= search.best * (1 - 1e-6)
@@ -160,7 +161,7 @@ def test_the_verifier_proves_groups_with_programs_by_means_as_well(seed: int) ->
     arcs = FusedGroupArcs(figures, float(figures.capacity), split=True)
     arcs.cheapest(lambda: False)
     search = Agreement(arcs, fine=True)
-    search.improve(after(12))
+    raise_bound(search, after(12))
     certificate, value = search.certificate()
     assert value == pytest.approx(search.best)
     assert float(fusion_bound(listed, certificate)) == pytest.approx(search.best)
@@ -179,6 +180,6 @@ def test_operations_without_operands_are_in_no_proof(name: str) -> None:
         arcs = FusedGroupArcs(figures, float(figures.capacity), split=True)
         plain = arcs.cheapest(lambda: False).value
         search = Agreement(arcs)
-        search.improve(after(10_000))
+        raise_bound(search, after(10_000))
         for certificate in (arcs.certificate(), search.certificate()[0]):
             assert float(fusion_bound(graph, certificate)) >= plain * (1 - 1e-6)

@@ -19,6 +19,7 @@ from spmopt.core.objective import Objective
 from spmopt.core.operation import Operand, OpMapping
 from spmopt.core.problem import Tensor
 from spmopt.verifier.fusion_bound import FusionPlanPath, fusion_bound
+from tests.formulations.fusion.agreeing import raise_bound
 from tests.formulations.fusion.random_tileable_graph import drawn, fusion_plans
 from tests.formulations.fusion.test_agreement import after, against_all
 from tests.formulations.fusion.test_fused_groups import relaxed, same_tables
@@ -63,7 +64,7 @@ def test_the_bound_over_all_axes_holds_and_duals_at_boundaries_raise_it() -> Non
         bound = float(fusion_bound(listed, arcs.certificate()))
         assert bound >= plain * (1 - 1e-6) - 1e-12, seed
         search = Agreement(arcs, fine=seed % 2 == 0)
-        search.improve(after(12))
+        raise_bound(search, after(12))
         agreed = float(fusion_bound(listed, search.certificate()[0]))
         assert agreed >= max(search.best, figures.compulsory) * (1 - 1e-6) - 1e-12, seed
         for each in (bound, agreed):

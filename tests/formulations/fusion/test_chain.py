@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 import pytest
 
 from formulations.fusion.agreement import Agreement
+from formulations.fusion.boundary_duals import BoundaryDuals, PricedFusedGroup
+from formulations.fusion.chain import chain
 from formulations.fusion.paths import FusedGroupArcs
+from formulations.fusion.tileable import Listed
 from formulations.fusion.uniform import single_operations
-from formulations.solver.program import Floats
 from spmopt.core.fusion.certificate import FusionCertificate
+from spmopt.core.objective import TRAFFIC
 from spmopt.verifier import fusion_bound as verifier
-from tests.formulations.fusion.random_tileable_graph import drawn
+from tests.formulations.fusion.agreeing import run_to_its_end
+from tests.formulations.fusion.random_tileable_graph import (
+    drawn,
+    fusion_plans,
+    random_tileable_graph,
+)
+from tests.formulations.fusion.test_fused_groups import relaxed
 from tests.thorough import share, some
-
-
-def run_to_its_end(steps: Generator[float, None, Floats | None]) -> Floats | None:
-    """Return the result of a search in steps."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            found: Floats | None = end.value
-            return found
 
 
 def test_single_operations_at_the_dual_values_cost_as_much_as_in_one_program() -> None:
@@ -33,7 +33,7 @@ def test_single_operations_at_the_dual_values_cost_as_much_as_in_one_program() -
     for seed in some(range(120)):
         _, _, figures = drawn(seed, most=6, mappings=1 + seed % 2)
         search = Agreement(FusedGroupArcs(figures, float(figures.capacity), split=True))
-        found = run_to_its_end(search._agree_along(single_operations(figures)))
+        found = run_to_its_end(search._agree_along(single_operations(figures))).duals
         if found is None:
             continue
         for times in (1.0, 1.1, 0.9):
@@ -47,6 +47,46 @@ def test_single_operations_at_the_dual_values_cost_as_much_as_in_one_program() -
             same = total == pytest.approx(search.least, rel=1e-6)
             compared += times == 1 and same and bool(found.any())
     assert compared > share(20)
+
+
+def test_layer_by_layer_the_programs_in_a_row_are_the_relaxation_in_bytes() -> None:
+    """Inputs that are read again, and dirty bytes that a next use has to find, among them."""
+    compared = 0
+    for seed in some(range(240)):
+        listed = random_tileable_graph(seed, most=6)
+        # Sums over the batch have no dual values.
+        if any(operation.partial_sums for operation in listed.operations):
+            continue
+        written = {t for operation in listed.operations for t in operation.writes}
+        kept = (replace(x, keep=x.keep and t in written) for t, x in enumerate(listed.tensors))
+        listed = replace(listed, tensors=tuple(kept))
+        figures, objective = Listed(listed, TRAFFIC), TRAFFIC
+        plan = single_operations(figures)
+        search = Agreement(FusedGroupArcs(figures, float(figures.capacity), split=True))
+        if any(each.count > 1 for each in plan):
+            continue
+        found = run_to_its_end(search._agree_along(plan))
+        known = relaxed(listed, plan, objective)
+        if found.duals is None or known is None:
+            continue
+        assert found.least == pytest.approx(known[1], rel=1e-6), seed
+        compared += 1
+    assert compared > share(40)
+
+
+@pytest.mark.parametrize("seed", [1447])
+def test_dirty_bytes_that_are_written_over_are_dead_before(seed: int) -> None:
+    """A program that has them on chip then says more than a plan costs."""
+    listed, objective, figures = drawn(seed)
+    duals, compared = BoundaryDuals(figures), 0
+    for plan in islice(fusion_plans(listed), 0, 40, 3):
+        value = relaxed(listed, plan, objective)
+        if value is None:
+            continue
+        priced = [PricedFusedGroup(figures, each, duals, fine=True) for each in plan]
+        assert chain(priced, duals.count).least <= value[1] * (1 + 1e-6), plan
+        compared += 1
+    assert compared
 
 
 def test_groups_without_dual_values_take_the_best_mean_of_their_bounds(

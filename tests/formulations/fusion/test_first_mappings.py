@@ -52,7 +52,7 @@ def test_first_mappings_are_those_of_the_mapper_tiled() -> None:
 
 
 @pytest.mark.parametrize(
-    ("limit_s", "pace", "short"), [(0.2, 1, True), (60, 1, False), (2, 12, True)]
+    ("limit_s", "pace", "short"), [(0.05, 1, True), (60, 1, False), (0.5, 12, True)]
 )
 def test_a_time_is_short_by_operations_mappings_and_pace(
     limit_s: float, pace: float, short: bool

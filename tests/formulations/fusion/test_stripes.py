@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from formulations.fusion.agreement import Agreement
 from formulations.fusion.boundary_duals import BoundaryDuals, PricedFusedGroup
+from formulations.fusion.fused_group import FusedGroupProgram
 from formulations.fusion.paths import FusedGroupArcs
 from formulations.fusion.tileable import Listed
 from spmopt.core.errors import InfeasibleError
@@ -24,9 +25,10 @@ from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
 from spmopt.core.fusion.fusion_space import FusionSpace
 from spmopt.core.fusion.stripe_bounds import Skews, Striped, follow, tabulate
 from spmopt.core.fusion.tileable_graph import TileableGraph
-from spmopt.core.objective import Objective, objective_named
+from spmopt.core.objective import TRAFFIC, Objective, objective_named
 from spmopt.core.operation import OpMapping
 from spmopt.frontends import zoo
+from spmopt.frontends.zoo.layers import NetworkBuilder
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.in_place import update_in_place
 from spmopt.graph.tileable import tileable
@@ -286,6 +288,28 @@ def test_bytes_that_are_not_followed_are_carried_across_in_full(
     assert path._value(fused_group, rows, agreed=True) / 2**path.bits != pytest.approx(
         right, rel=1e-6
     )
+
+
+@pytest.mark.parametrize("stripes", [2, 3, 4])
+def test_bytes_that_are_not_followed_need_no_room(stripes: int) -> None:
+    """Rows of a sum's other operand wait for a window, or come again: nobody knows which."""
+    net = NetworkBuilder("skip", element_type="int8")
+    x = net.input("x", (1, 4, 8, 8))
+    y = net.conv("conv", x, 4, 3, pad=1)
+    graph = update_in_place(net.finish([net.layer("Add", "sum", y, x)]))
+    compared = 0
+    for size in (24, 32, 40, 48, 64):
+        machine = replace(MACHINE, spm_bytes=size, page_bytes=1)
+        found = tileable(graph, machine, mapper="tiled")
+        plan = (FusedGroup(begin=0, end=2, micro_batches=found.batch, stripes=stripes),)
+        value = relaxed(found, plan, TRAFFIC)
+        if value is None:
+            continue
+        listed, own = in_stripes(found, TRAFFIC).of_stripes(plan[0])
+        program = FusedGroupProgram(listed, own, float(size)).solve()
+        assert program.value <= value[1] * (1 + 1e-6)
+        compared += 1
+    assert compared
 
 
 def test_rows_of_a_halo_count_once() -> None:

@@ -1,0 +1,73 @@
+"""Fusion plans that the search of the bound names, with the costs of their programs.
+
+They are tried the cheapest first. Schedules cost more than programs, and about as much more as
+those of the same kind did: a plan that may be no better than the best by that is left alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from formulations.fusion.chain import Chain
+from formulations.fusion.trials import FusionPlanTrials
+from formulations.fusion.work import STEP_S
+from spmopt.core.fusion.fused_groups import FusionPlan
+from spmopt.core.fusion.tileable_graph import TileableGraph
+from spmopt.core.scheduler import Request
+
+
+class NamedPlans(FusionPlanTrials):
+    """Trials of fusion plans of which some are named.
+
+    Attributes
+    ----------
+    named
+        Those to try, with the costs and mappings of their programs.
+    """
+
+    def __init__(self, tileable: TileableGraph, request: Request, begun: float) -> None:
+        super().__init__(tileable, request, begun)
+        self.named: dict[FusionPlan, Chain] = {}
+        self._programs: dict[FusionPlan, float] = {}
+        self._above: dict[bool, float] = {}
+
+    def attempt_named(self, *, striped: bool = True) -> bool:
+        """Try the cheapest fusion plan that the search of the bound names, if it may be the best.
+
+        Return whether there was one. ``striped``: it may have stripes.
+        """
+        while named := [each for each in self.named if striped or not _has_stripes(each)]:
+            fusion_plan = min(named, key=self._expect)
+            expected = self._expect(fusion_plan)
+            if self.best is not None and expected >= self.best.value:
+                return False
+            found = self.named.pop(fusion_plan)
+            if STEP_S * self.size_of(fusion_plan) > (self.end - self.clock) / 2:
+                continue
+            self.attempt(fusion_plan, mappings=found.mappings)
+            if self.latest is not None and self.latest.fusion_plan == fusion_plan:
+                self._programs[fusion_plan] = found.least
+                kind, above = _has_stripes(fusion_plan), float(self.latest.value) / found.least
+                self._above[kind] = min(self._above.get(kind, np.inf), above)
+            return True
+        return False
+
+    def _expect(self, fusion_plan: FusionPlan) -> float:
+        """Return a likely cost of a named plan: as much above its programs as the best of its kind.
+
+        Programs of stripes know little of the room that others take.
+        """
+        above = self._above.get(_has_stripes(fusion_plan), 1.0)
+        return self.named[fusion_plan].least * above
+
+    @property
+    def is_near(self) -> bool:
+        """Whether a finer schedule of the best plan may gain more than any other plan."""
+        if self.best is None or self.best.fusion_plan not in self._programs:
+            return False
+        least = self._programs[self.best.fusion_plan]
+        return least - self.bound < float(self.best.value) - least
+
+
+def _has_stripes(fusion_plan: FusionPlan) -> bool:
+    return any(each.stripes > 1 for each in fusion_plan)

@@ -72,6 +72,8 @@ _SPLIT_STEPS = 24
 """Steps of groups whose first and last tile are told from the others: this triples programs."""
 _OFTEN = 10.0
 """Times as long as a proof takes to make: between two."""
+_BEFORE = 0.9
+"""Of the time until which the bound is heard of: when a proof is due, which takes a while."""
 _LATER, _LATER_S = 0.25, 0.5
 """Of the counted time of the bound's search, and in seconds: how much later it is heard of. So much
 its process may be behind before the search of fusion plans waits for it."""
@@ -256,13 +258,11 @@ def _agree(arcs: FusedGroupArcs, plain: CheapestFusionPlan, seconds: float) -> I
     fine = steps <= _SPLIT_STEPS * len(arcs.solved)
     told, work = plain, arcs.work
     # Programs of one class of tiles find plans sooner; those of three prove more of them. Of plans
-    # with stripes these say little, so that no time goes to the end of that search.
+    # with stripes these say little, and the time is better spent on the bound.
     striped = has_stripes(arcs.listed.tileable, arcs.listed.fusion_space)
     search = Agreement(arcs, fine=fine and striped)
-    for _ in search.search_plans():
+    for _ in search.search_plans(improve=not striped):
         yield News(told, {}, {}, None, work.seconds, search.new_plans())
-        if striped and work.seconds > params.narrow_fraction * seconds:
-            break
     if search.fine != fine:
         search = search.finer()
     due = work.seconds
@@ -279,4 +279,7 @@ def _agree(arcs: FusedGroupArcs, plain: CheapestFusionPlan, seconds: float) -> I
             if value > proved:
                 told, proof = replace(told, value=value), found
             due = work.seconds + _OFTEN * (work.seconds - begun)
+            # None would be heard of after the search of fusion plans.
+            over = _BEFORE * (1 - params.finish_fraction) * seconds
+            due = min(due, over) if work.seconds < over else due
         yield News(told, {}, {}, proof, work.seconds, search.new_plans(), settled=True)

@@ -197,9 +197,11 @@ class Listed:
         # Bytes that are read once are alike: whatever is loaded for later is such.
         several = [t in written or len(each) > 1 for t, each in enumerate(self.accesses)]
         own, known = set[int](), 0
+        # Beside stripes, of which programs know little, prices of long lives raise no bound.
+        most = 0 if has_stripes(self.tileable, self.fusion_space) else _PRICED
         for t in sorted(range(len(lives)), key=lives.__getitem__):
             known += lives[t] * several[t]
-            if several[t] and t not in summed and (lives[t] <= _LIFE or known <= _PRICED):
+            if several[t] and t not in summed and (lives[t] <= _LIFE or known <= most):
                 own.add(t)
         return [t if t in own else REST if t in written else READ for t in range(len(self.sizes))]
 

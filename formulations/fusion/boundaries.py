@@ -112,7 +112,7 @@ class Boundaries:
     def _use(self, uses: UseTable, of: Ints, now: Ints) -> None:
         """Note the bytes that uses of old contents find on chip, up to the first write."""
         written = uses.writes.cumsum(axis=1) - uses.writes > 0
-        # What is written blindly is dead before.
+        # Contents that a blind write replaces are dead before it.
         old = uses.reads & uses.begins[:, None] & ~written & (now >= 0)
         for at, step in np.argwhere(old).tolist():
             self._used.setdefault((int(of[at]), step), []).append(int(now[at, step]))

@@ -58,7 +58,7 @@ class News(NamedTuple):
     runs: Values
     proof: FusionCertificate | None
     work_s: float
-    named: dict[FusionPlan, Chain] = {}  # noqa: RUF012
+    named: tuple[tuple[FusionPlan, Chain], ...] = ()
     settled: bool = False
 
 

@@ -41,7 +41,7 @@ class Chain(NamedTuple):
 
     duals: Floats | None = None
     least: float = np.inf
-    mappings: dict[int, Shares] = {}  # noqa: RUF012
+    mappings: tuple[tuple[int, Shares], ...] = ()
     work_s: float = 0.0
 
 
@@ -70,7 +70,7 @@ def chain(priced: Sequence[PricedFusedGroup], count: int) -> Chain:
         last = first + each.plain.cost.size
         mappings |= each.program.run(answer.primal[first:last])
         first = last
-    return Chain(duals, built.value(answer), mappings, _SHARE * answer.work_s)
+    return Chain(duals, built.value(answer), tuple(mappings.items()), _SHARE * answer.work_s)
 
 
 def _in_a_row(priced: Sequence[PricedFusedGroup], row: Ints, count: int) -> Program:

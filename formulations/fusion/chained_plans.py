@@ -47,31 +47,27 @@ class ChainedPlans(PricedArcs):
         self.plans: dict[FusionPlan, Chain] = {}
         self.cheapest: FusionPlan = ()
         self.least, self._told = np.inf, 0
-        ways, batch = self.listed.ways, self.listed.tileable.batch
-        self._even = np.array([way.axis > 0 or way.tiles <= batch for way in ways])
         mean = max(self.listed.compulsory, 0.0) / max(self.listed.count, 1)
         self._steps = _STEP * mean * self.sparse.steps(self._tiles).astype(np.float64)
 
     def improve(self, *starts: Chain) -> Iterator[float]:
         """Search better plans, from the dual values of some on; yield the bound often.
 
-        First of groups between natural boundaries, which are few, then of all but stripes: their
-        programs know little of the room that other stripes take.
+        First of groups between natural boundaries, which are few, then of all.
         """
-        even = self._even[self.sparse.way]
         natural = np.isin(self.sparse.begin, [0, *self.listed.boundaries])
         natural &= np.isin(self.sparse.end, [*self.listed.boundaries, self.listed.count])
         single = self.sparse.end - self.sparse.begin == 1
-        for among in ((single | natural) & even, even):
+        for among in (single | natural, np.ones_like(single)):
             for start in starts:
                 yield from self._improve_plan(among, start)
             starts = (self.plans[self.arcs.join_untiled(self.cheapest)],) if self.plans else ()
 
-    def new_plans(self) -> dict[FusionPlan, Chain]:
+    def new_plans(self) -> tuple[tuple[FusionPlan, Chain], ...]:
         """Return the plans that agreed since this was last asked, without duals."""
         found = islice(self.plans.items(), self._told, None)
         self._told = len(self.plans)
-        return {each: own._replace(duals=None) for each, own in found}
+        return tuple((each, own._replace(duals=None)) for each, own in found)
 
     def _agree_along(self, fusion_plan: FusionPlan) -> Generator[float, None, Chain]:
         """Return the dual values that are best for a fusion plan; none where it is too long.

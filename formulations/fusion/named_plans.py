@@ -31,20 +31,20 @@ class NamedPlans(FusionPlanTrials):
         self._programs: dict[FusionPlan, float] = {}
         self._above: dict[bool, float] = {}
 
-    def attempt_named(self, *, striped: bool = True) -> bool:
+    def attempt_named(self) -> bool:
         """Try the cheapest fusion plan that the search of the bound names, if it may be the best.
 
-        Return whether there was one. ``striped``: it may have stripes.
+        Return whether there was one.
         """
-        while named := [each for each in self.named if striped or not _has_stripes(each)]:
-            fusion_plan = min(named, key=self._expect)
+        while self.named:
+            fusion_plan = min(self.named, key=self._expect)
             expected = self._expect(fusion_plan)
             if self.best is not None and expected >= self.best.value:
                 return False
             found = self.named.pop(fusion_plan)
             if STEP_S * self.size_of(fusion_plan) > (self.end - self.clock) / 2:
                 continue
-            self.attempt(fusion_plan, mappings=found.mappings)
+            self.attempt(fusion_plan, mappings=dict(found.mappings))
             if self.latest is not None and self.latest.fusion_plan == fusion_plan:
                 self._programs[fusion_plan] = found.least
                 kind, above = _has_stripes(fusion_plan), float(self.latest.value) / found.least

@@ -27,7 +27,7 @@ def sample(problem: Problem, origins: Sequence[Origin]) -> tuple[Problem, Sequen
     # Computing and moving take about as long as they can: the one stands for both.
     work = [each.mappings[0].compute_cycles for each in problem.operations]
     span = _shortest(kinds, _common(kinds, work))
-    if (span.stop - span.start) > _LARGEST * len(kinds):
+    if len(span) > _LARGEST * len(kinds):
         return None
     return _part(problem, span), origins[span.start : span.stop]
 

@@ -119,14 +119,14 @@ class SparseArcs:
 
     Attributes
     ----------
-    place, end, way, column, begin : (a,)
+    place, end, column, begin : (a,)
         Their places in that table, in ascending order, and their values.
     """
 
     def __init__(self, there: Bools, first: Ints) -> None:
         self.count = there.shape[0] - 1
         self.place: Ints = np.flatnonzero(there)
-        self.end, self.way, self.column = np.unravel_index(self.place, there.shape)
+        self.end, self._way, self.column = np.unravel_index(self.place, there.shape)
         self.begin = self.column + first[self.end]
         self._first = np.searchsorted(self.end, np.arange(self.count + 2)).tolist()
 
@@ -137,7 +137,7 @@ class SparseArcs:
 
     def steps(self, tiles: Ints) -> Ints:
         """Return (a,) the steps of each, by the number of fusion tiles of each way."""
-        found: Ints = tiles[self.way] * (self.end - self.begin)
+        found: Ints = tiles[self._way] * (self.end - self.begin)
         return found
 
     def index(self, places: Ints) -> Ints:
@@ -163,7 +163,7 @@ class SparseArcs:
             arcs = cost[first:last] + reached[self.begin[first:last]]
             least = int(arcs.argmin())
             arc = first + least
-            reached[end], came[end] = arcs[least], (self.begin[arc], self.way[arc])
+            reached[end], came[end] = arcs[least], (self.begin[arc], self._way[arc])
         return float(reached[-1]), trace(reached, came, range(self.count + 1), make)
 
 

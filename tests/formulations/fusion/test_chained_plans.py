@@ -82,7 +82,7 @@ def test_mappings_of_a_chain_are_shares_of_tiles(
 ) -> None:
     for plan, found in search.plans.items():
         groups = {at: each for each in plan for at in range(each.begin, each.end)}
-        for at, shares in found.mappings.items():
+        for at, shares in found.mappings:
             own = tileable.along_axis(groups[at].axis).operations[at]
             known = own.common(groups[at].micro_batches)
             assert all(mapping in known for mapping, _ in shares)

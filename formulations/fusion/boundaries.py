@@ -46,7 +46,11 @@ class Boundaries:
         self.groups = sorted({*self.crossing[0], *self.crossing[1], REST})
         self.number = {group: place for place, group in enumerate(self.groups)}
         count = len(self.groups)
-        self.sizes = np.zeros((2, count))
+        # Of very many tiles of one class what they find is known of all together, and takes no
+        # room: a column of each would take minutes.
+        counts, tiles = program.counts, program.micro_batches
+        self.tiles = 1 if len(counts) == 1 and tiles > _MOST_TILES else tiles
+        self.sizes = np.zeros((2, count, self.tiles))
         # The least of its tensors: of the bytes that a group moves no more is known.
         self.ratios = np.array([listed.least_ratios.get(group, 1.0) for group in self.groups])
         self._of_cut = np.full(count, np.inf)
@@ -76,10 +80,12 @@ class Boundaries:
         np.minimum.at(self._of_cut, of, uses.ratio[:, 0])
         if number == 0:
             self._count(uses, of)
-            size = uses.size[:, 0] + self._beside(uses)
-            np.add.at(self.sizes[0], of, np.where(uses.begins, size, 0.0))
-            np.add.at(self.sizes[1], of, np.where(uses.ends, size, 0.0))
-            self._add_beside(uses, of)
+            later = uses.steps // self.program.steps - 1
+            for sizes, some, tile in (
+                (self.sizes[0], uses.begins, 0),
+                (self.sizes[1], uses.ends, later),
+            ):
+                np.add.at(sizes, of, uses.by_tile(self.tiles, tile) * some[:, None])
         for kept, columns in (
             (self._found, begins),
             (self._last, last),
@@ -88,34 +94,18 @@ class Boundaries:
             some = columns >= 0
             kept.append((of[some], np.full(some.sum(), number), columns[some]))
 
-    def _beside(self, uses: UseTable) -> Floats:
-        """Return (t,) bytes that are not followed."""
-        beside = self.program.listed.beside
-        return np.array([float(sum(beside[t] for t in each)) for each in uses.owners])
-
-    def _add_beside(self, uses: UseTable, of: Ints) -> None:
-        """Add bytes that are not followed: bytes read of them are found, bytes written are left.
-
-        Those that are needed afterwards may be on chip then.
-        """
-        program, beside = self.program, self._beside(uses)
-        writes = uses.ends & uses.writes.any(axis=1)
-        for kept, where, least in (
-            (self._found, uses.begins, beside),
-            (self._last, uses.ends, 0.0),
-            (self._newer, writes, beside),
-        ):
-            some = where & (beside > 0)
-            columns = program.columns(some, beside, least)
-            kept.append((of[some], np.zeros(some.sum(), np.int64), columns[some]))
-
     def _use(self, uses: UseTable, of: Ints, now: Ints) -> None:
         """Note the bytes that uses of old contents find on chip, up to the first write."""
         written = uses.writes.cumsum(axis=1) - uses.writes > 0
         # Contents that a blind write replaces are dead before it.
         old = uses.reads & uses.begins[:, None] & ~written & (now >= 0)
+        seen = set[tuple[int, int]]()
         for at, step in np.argwhere(old).tolist():
-            self._used.setdefault((int(of[at]), step), []).append(int(now[at, step]))
+            own = step % self.program.steps
+            # A later stripe that reads a byte once more is another use of the same operation.
+            if (at, own) not in seen:
+                self._used.setdefault((int(of[at]), own), []).append(int(now[at, step]))
+            seen.add((at, own))
 
     def whole(
         self, uses: UseTable, begins: Ints, now: Sequence[Ints], ends: tuple[Ints, Ints]
@@ -134,11 +124,9 @@ class Boundaries:
         self._count(uses, of)
         for each in now:
             self._use(uses, of, each)
-        beside = self._beside(uses)
         for kept, columns in (
             (self._whole_found, begins),
             (self._whole_rest, rest),
-            (self._whole_rest, self.program.columns(uses.ends & (beside > 0), beside)),
             (self._whole_left, left),
         ):
             some = columns >= 0
@@ -157,7 +145,7 @@ class Boundaries:
     def _count(self, uses: UseTable, of: Ints) -> None:
         """Count bytes never written that are carried on after a use, not only through."""
         reads = np.isin(of, [self.number.get(READ, -1)])
-        size = uses.size[:, 0] + self._beside(uses)
+        size = uses.size[:, 0]
         # Bytes never written that are used here reach the end by their own columns, not as
         # "through".
         self.last_read += float(size[reads & uses.ends].sum())
@@ -165,7 +153,6 @@ class Boundaries:
     def close(self) -> None:
         """Add the rows."""
         program, counts = self.program, self.program.counts
-        micro_batches, count = program.micro_batches, len(self.groups)
         self.of_fusion_tile = np.repeat(np.arange(len(counts)), counts)
         # Loads ahead need a tile before the one that finds them, late stores a tile after.
         self.early = np.array([number > 0 or n > 1 for number, n in enumerate(counts)], bool)
@@ -186,16 +173,10 @@ class Boundaries:
             # used.
             most[read] -= self.last_read
         self.through = self.program.columns(through & bool(min(self.held)), most)
-        # Stripes are uneven: a fusion tile of one may be any share of its tensor, so that what
-        # they find is known of all together, and takes no room.
-        # As of stripes, of very many tiles of one class: a column of each would take minutes.
-        many = len(counts) == 1 and micro_batches > _MOST_TILES
-        self.even = micro_batches <= program.listed.tileable.batch and not many
-        shape = count, micro_batches if self.even else 1
-        share = 1 / shape[1]
-        self.of_fusion_tile = self.of_fusion_tile[: shape[1]]
-        here = np.broadcast_to(self.sizes[0][:, None] * bool(self.held[0]) * share, shape)
-        stays = np.broadcast_to(self.sizes[1][:, None] * bool(self.held[1]) * share, shape)
+        self.of_fusion_tile = self.of_fusion_tile[: self.tiles]
+        here, stays = (
+            sizes * bool(held) for sizes, held in zip(self.sizes, self.held, strict=True)
+        )
         self.here, self.stays = (program.columns(each > 0, each) for each in (here, stays))
         self._arrives(enters)
         self._leaves(leaves, enters, lives)
@@ -284,20 +265,19 @@ class Boundaries:
 
     def _keep_old(self, stored: Ints) -> None:
         """Dirty bytes that enter are on chip at each use of their contents, or stored before."""
-        program, beside = self.program, self.program.listed.beside
+        program = self.program
         for (place, step), columns in self._used.items():
             if stored[place] < 0:
                 continue
-            # Bytes that are not followed may be on chip as well.
-            row = self._row_of(place, float(beside[self.groups[place]]))
+            row = self._row_of(place)
             program.builder.add(row, self.owed[place : place + 1], 1.0)
             if step or program.micro_batches > 1:  # else there is no step before
                 program.builder.add(row, stored[place : place + 1], -1.0)
             program.builder.add(np.full(len(columns), row[0]), np.array(columns), -1.0)
 
-    def _row_of(self, place: int, most: float) -> Ints:
+    def _row_of(self, place: int) -> Ints:
         only = np.arange(len(self.groups)) == place
-        rows = self.program.rows(only, (-np.inf, most), "write back of old", self.groups)
+        rows = self._rows(only, "write back of old")
         return rows[place : place + 1]
 
     def _out(self, leaves: Bools, dirty: Ints, old: Ints) -> None:
@@ -393,8 +373,8 @@ class Boundaries:
                 (self.through, np.array(counts, float)[:, None]),
             )
         ]
-        # Of uneven tiles it is not known which of them has bytes that were there, or stay.
-        parts = parts if self.even else parts[2:]
+        known = self.tiles == program.micro_batches
+        parts = parts if known else parts[2:]
         if any((columns >= 0).any() for columns in (*(own for own, _ in parts), *self.later)):
             rows = program.rows(len(counts), UPPER)
             total = program.columns(len(counts), np.inf)
@@ -407,8 +387,7 @@ class Boundaries:
                     builder.add(rows[number], later[:number].ravel(), float(counts[number]))
             for number in range(len(counts)):
                 program.room.add(program.at(number), np.full(program.steps, total[number]), 1.0)
-        # Nor is it known which of uneven ones waits for a byte, or is through with it.
-        if not self.even:
+        if not known:
             return
         # (G9) Within a class: from its load on, or until its store.
         self._since([*self.ahead, *self.later], shape)

@@ -20,7 +20,7 @@ from formulations.fusion.agreement import Agreement
 from formulations.fusion.chain import Chain
 from formulations.fusion.fused_group import FusedGroupValue
 from formulations.fusion.paths import CheapestFusionPlan, FusedGroupArcs
-from formulations.fusion.tileable import Listed, has_stripes
+from formulations.fusion.tileable import Listed
 from formulations.solver.apart import stream
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.fusion.certificate import FusionCertificate
@@ -257,11 +257,9 @@ def _agree(arcs: FusedGroupArcs, plain: CheapestFusionPlan, seconds: float) -> I
     params = arcs.listed.params
     fine = steps <= _SPLIT_STEPS * len(arcs.solved)
     told, work = plain, arcs.work
-    # Programs of one class of tiles find plans sooner; those of three prove more of them. Of plans
-    # with stripes these say little, and the time is better spent on the bound.
-    striped = has_stripes(arcs.listed.tileable, arcs.listed.fusion_space)
-    search = Agreement(arcs, fine=fine and striped)
-    for _ in search.search_plans(improve=not striped):
+    # Programs of one class of tiles find plans sooner; those of three prove more of them.
+    search = Agreement(arcs)
+    for _ in search.search_plans():
         yield News(told, {}, {}, None, work.seconds, search.new_plans())
     if search.fine != fine:
         search = search.finer()

@@ -6,7 +6,7 @@ something of it, so that any schedule of any fusion plan with the fused group is
 higher cost:
 
 * a tensor that is cut is tracked along one fusion tile, from the fused group's first step to its
-  last;
+  last, and along the next ones where these use it too;
 * tensors that all fusion tiles share are tracked around them:
   :mod:`formulations.fusion.shared_tensors`;
 * bytes that a fusion tile finds on chip, and leaves there: :mod:`formulations.fusion.boundaries`.
@@ -14,6 +14,7 @@ higher cost:
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -21,7 +22,7 @@ import numpy as np
 from formulations.fusion.boundaries import Boundaries, Inner
 from formulations.fusion.rows import OF_TIME, FusedGroupRows
 from formulations.fusion.shared_tensors import SharedTensors
-from formulations.fusion.steps import Amounts, Spans, UseTable
+from formulations.fusion.steps import Amounts, Spans, Used, UseTable
 from formulations.fusion.tileable import REST, Listed, Use
 from formulations.fusion.work import CALL_S, ENTRY_S, PROGRAM_S
 from formulations.solver.highs import Repeated, solve
@@ -114,17 +115,14 @@ class FusedGroupProgram(FusedGroupRows):
         duals = (float(objective.cycle) / listed.bytes_per_cycle, float(objective.dram_in_byte))
         # In joules a byte's dual value is below the solver's tolerance.
         self.dual = max(*duals, float(objective.dram_out_byte)) or 1.0
-        # Tensors that are used alike share columns: by the first, all that it stands for.
-        self._alike: dict[int, list[int]] = {}
         self.ends = Inner(self) if inner else Boundaries(self)
         self._choose()
-        uses = self._uses()
-        if uses[False]:
-            table = self._table(uses[False])
+        cut, whole = self._uses()
+        for table in self._tables(cut):
             for number in range(len(self.counts)):
                 self._cut(table, number)
-        if uses[True]:
-            shared = SharedTensors(self, self.ends, self._table(uses[True]))
+        for table in self._tables(whole):
+            shared = SharedTensors(self, self.ends, table)
             if inner:
                 shared.track_inner()
             else:
@@ -132,7 +130,7 @@ class FusedGroupProgram(FusedGroupRows):
         self.ends.close()
         self._time = self._durations()
 
-    def _uses(self) -> tuple[dict[int, list[tuple[int, Use]]], ...]:
+    def _uses(self) -> tuple[list[Used], ...]:
         """Return how tensors that are cut, and others, are used; of those used alike only one.
 
         These are one tensor of their size to the program: parameters of a normalization, states of
@@ -142,33 +140,48 @@ class FusedGroupProgram(FusedGroupRows):
         for step in range(self.steps):
             for use in self.listed.mappings(self.fused_group.begin + step, self.micro_batches):
                 uses[use.shared].setdefault(use.tensor, []).append((step, use))
-        for each in uses:
-            first: dict[object, int] = {}
-            for tensor, touched in list(each.items()):
-                key = (
-                    self.group(tensor),
-                    self.listed.ratios[tensor],
-                    *(
-                        (
-                            step,
-                            use.reads,
-                            use.writes,
-                            use.live_after,
-                            use.fetches,
-                            use.required_resident,
-                            use.choices,
-                        )
-                        for step, use in touched
-                    ),
-                )
-                same = first.setdefault(key, tensor)
-                self._alike.setdefault(same, []).append(tensor)
-                if same != tensor:
-                    del each[tensor]
-        return uses
+        found: tuple[list[Used], ...] = ([], [])
+        for several, of_kind in zip(found, uses, strict=True):
+            first: dict[object, Used] = {}
+            for tensor, touched in of_kind.items():
+                for each in self._patterns(tensor, touched):
+                    group, ratio = self.group(tensor), self.listed.ratios[tensor]
+                    key = group, ratio, *((step, *use.figures) for step, use in each.uses)
+                    same = first.setdefault(key, each)
+                    if same is each:
+                        several.append(each)
+                        continue
+                    same.owners += each.owners
+                    same.size += each.size
+                    if same.tiles is not None and each.tiles is not None:
+                        same.tiles += each.tiles
+        return found
 
-    def _table(self, uses: dict[int, list[tuple[int, Use]]]) -> UseTable:
-        return UseTable(self.steps, uses, self._alike, self.listed.sizes, self.listed.ratios)
+    def _patterns(self, tensor: int, touched: list[tuple[int, Use]]) -> Iterator[Used]:
+        """Yield the uses of a tensor's bytes, of stripes by pattern."""
+        patterns = self.listed.patterns.get(tensor)
+        if patterns is None:
+            yield Used([tensor], touched, float(self.listed.sizes[tensor]))
+            return
+        by_step = dict(touched)
+        for each in patterns:
+            uses = [(step, by_step[step % self.steps]) for step in each.uses]
+            # Steps of a later stripe may come before operations of this one: live is what the next
+            # use reads, and behind the last what is needed after the group.
+            live = [*(use.reads for _, use in uses[1:]), touched[-1][1].live_after]
+            yield Used(
+                [tensor],
+                [(at, replace(use, live_after=x)) for (at, use), x in zip(uses, live, strict=True)],
+                float(sum(each.sizes)),
+                np.array(each.sizes, float),
+            )
+
+    def _tables(self, uses: Sequence[Used]) -> Iterator[UseTable]:
+        """Yield tensors by the number of fusion tiles from their first use to their last."""
+        spreads = [each.uses[-1][0] // self.steps for each in uses]
+        for spread in sorted({*spreads}):
+            own = [each for each, tiles in zip(uses, spreads, strict=True) if tiles == spread]
+            yield UseTable((spread + 1) * self.steps, own, self.listed.ratios)
 
     def solve(self) -> FusedGroupValue:
         """Solve it; infinite where required-resident operands do not fit.
@@ -277,7 +290,7 @@ class FusedGroupProgram(FusedGroupRows):
     def _cut(self, uses: UseTable, number: int) -> None:
         """Track tensors that are cut along one tile; bytes are those of all tiles of a class."""
         builder = self.builder
-        steps = self.at(number)
+        steps = self.at(number, uses.steps)
         share = self.counts[number] / self.micro_batches
         size = uses.size * share
         followed = np.array([self.group(t) != REST for t in uses.tensors], bool)

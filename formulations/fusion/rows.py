@@ -139,9 +139,12 @@ class FusedGroupRows:
         """Return the group that a tensor is carried across boundaries with."""
         return self.listed.groups[tensor] if self.carried else REST
 
-    def at(self, number: int) -> Ints:
-        """Return the places of the steps of a class among those of all."""
-        return number * self.steps + np.arange(self.steps)
+    def at(self, number: int, steps: int = 0) -> Ints:
+        """Return the places of the steps of a class among those of all.
+
+        ``steps``: of its tiles, from the begin of one on; by default of one.
+        """
+        return number * self.steps + np.arange(steps or self.steps) % self.steps
 
     def columns(
         self, where: Bools | int, upper: Floats | float, lower: Floats | float = 0.0
@@ -175,13 +178,15 @@ class FusedGroupRows:
 
         ``ratio``: as of :class:`~formulations.fusion.steps.UseTable`.
         """
-        self.into.add(self.at(number), column, ratio)
-        self.serial_in.add(self.at(number), np.where(fixed, column, -1), ratio)
+        at = self.at(number, column.shape[1])
+        self.into.add(at, column, ratio)
+        self.serial_in.add(at, np.where(fixed, column, -1), ratio)
 
     def store(self, number: int, column: Ints, fixed: Bools, ratio: Floats) -> None:
         """Store the bytes of a column in each step of a class, after computing where ``fixed``."""
-        self.out.add(self.at(number), column, ratio)
-        self.serial_out.add(self.at(number), np.where(fixed, column, -1), ratio)
+        at = self.at(number, column.shape[1])
+        self.out.add(at, column, ratio)
+        self.serial_out.add(at, np.where(fixed, column, -1), ratio)
 
     def stream(
         self,
@@ -193,12 +198,12 @@ class FusedGroupRows:
     ) -> None:
         """Move non-resident bytes, in and out so often, of so many times the size."""
         # R3: bytes not resident are streamed, so each resident byte saves its stream.
-        used, steps = np.where(uses.used, resident, -1), self.at(number)
+        used, steps = np.where(uses.used, resident, -1), self.at(number, uses.steps)
         into, out = (np.where(uses.used, each, 0.0) * uses.ratio for each in moved)
         self.into.add(steps, used, -into)
         self.out.add(steps, used, -out)
-        self.constant_in[steps] += (into * uses.size * share).sum(axis=0)
-        self.constant_out[steps] += (out * uses.size * share).sum(axis=0)
+        np.add.at(self.constant_in, steps, (into * uses.size * share).sum(axis=0))
+        np.add.at(self.constant_out, steps, (out * uses.size * share).sum(axis=0))
         for own, step in self._chosen:
             if own == number:
                 self._split(uses, number, step, resident[:, step], share)

@@ -399,11 +399,8 @@ class _Search(NamedPlans):
 
     @property
     def _names_first(self) -> bool:
-        """Whether the plans that the search of the bound names go before others.
-
-        It names no good ones in stripes.
-        """
-        return self._in_any and not (self.few or has_stripes(self.tileable, self.fusion_space))
+        """Whether the plans that the search of the bound names go before others."""
+        return self._in_any and not self.few
 
     def _try_named(self) -> None:
         """Try fusion plans that the search of the bound names, until more are rare."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -39,20 +40,42 @@ class Amounts:
         return key // width, key % width, np.bincount(place, times, key.size).astype(np.float64)
 
 
+@dataclass(eq=False)
+class Used:
+    """Bytes of tensors that are used alike, one tensor to a program.
+
+    Attributes
+    ----------
+    owners
+        These tensors.
+    uses
+        Steps, in order, and uses.
+    size
+        Of all.
+    tiles
+        (tiles,) of it by the first fusion tile that uses it; none where these are equal.
+    """
+
+    owners: list[int]
+    uses: list[tuple[int, Use]]
+    size: float
+    tiles: Floats | None = None
+
+
 class UseTable:
     """Tensors (t,) of one kind in a fused group, and how they are used (t, steps).
 
     Parameters
     ----------
-    alike
-        By tensor, all that are used as it is: these are one tensor here, of their size.
-    sizes, ratios
+    ratios
         Of every tensor.
 
     Attributes
     ----------
     owners
         Of each tensor those that it stands for.
+    tiles
+        As of :class:`Used`, of each tensor.
     used, reads, writes, live, fixed : (t, steps) bool
     fetches : (t, steps)
     ratio : (t, 1)
@@ -66,30 +89,36 @@ class UseTable:
     def __init__(
         self,
         steps: int,
-        uses: Mapping[int, list[tuple[int, Use]]],
-        alike: Mapping[int, list[int]],
-        sizes: Sequence[int],
+        every: Sequence[Used],
         ratios: Sequence[float],
     ) -> None:
-        self.tensors, self.steps = list(uses), steps
-        self.owners = [alike[tensor] for tensor in self.tensors]
+        self.steps = steps
+        self.owners, self.tiles = [each.owners for each in every], [each.tiles for each in every]
+        self.tensors = [each[0] for each in self.owners]
         count = len(self.tensors)
-        size = [[float(sum(sizes[t] for t in each))] for each in self.owners]
-        self.size = np.array(size).reshape(count, 1)
+        self.size = np.array([each.size for each in every], float).reshape(count, 1)
         self.ratio = np.array([ratios[tensor] for tensor in self.tensors]).reshape(count, 1)
         self.used, self.reads, self.writes, self.live, self.fixed = np.zeros(
             (5, count, steps), bool
         )
         self.fetches = np.zeros((count, steps))
-        for at, touched in enumerate(uses.values()):
-            for step, use in touched:
+        for at, each in enumerate(every):
+            for step, use in each.uses:
                 self.used[at, step], self.reads[at, step] = True, use.reads
                 self.writes[at, step], self.live[at, step] = use.writes, use.live_after
                 self.fetches[at, step], self.fixed[at, step] = use.fetches, use.required_resident
-        self.first = np.array([touched[0][0] for touched in uses.values()], np.int64)
-        self.last = np.array([touched[-1][0] for touched in uses.values()], np.int64)
+        self.first = np.array([each.uses[0][0] for each in every], np.int64)
+        self.last = np.array([each.uses[-1][0] for each in every], np.int64)
         rows = np.arange(count)
         self.begins, self.ends = self.reads[rows, self.first], self.live[rows, self.last]
+
+    def by_tile(self, count: int, later: int = 0) -> Floats:
+        """Return (t, count) sizes by the first tile that uses them, or by one so much later."""
+        found = np.repeat(self.size / count, count, axis=1)
+        for at, own in enumerate(self.tiles):
+            if own is not None and count > 1:
+                found[at] = np.roll(own, later)  # none is used beyond the last tile
+        return found
 
 
 class Spans:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +13,7 @@ from formulations.solver.program import Floats
 from spmopt.core.compression import ratios_of
 from spmopt.core.fusion.fused_groups import FusedGroup
 from spmopt.core.fusion.fusion_space import FusionSpace, Way
-from spmopt.core.fusion.stripe_bounds import Striped, follow
+from spmopt.core.fusion.stripe_bounds import Striped, UsePattern, follow
 from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.core.objective import Objective
 from spmopt.core.operation import Operand, OpMapping
@@ -88,8 +88,8 @@ class Listed:
         Of each tensor: the operations that use it, in order, and whether each reads it.
     ratios
         Of each tensor: bytes that move per byte on chip.
-    beside
-        Of each tensor: bytes that are not followed, of a tileable graph of stripes.
+    patterns
+        Of a tileable graph of stripes: those of each tensor that is cut.
     axes
         This graph, and the same operations along each further axis of the fusion space.
     ways
@@ -124,7 +124,7 @@ class Listed:
         self.ratios = [float(each) for each in ratios_of(machine, tileable.tensors)]
         # Bytes that move: of those that may be on chip, the most.
         self.most_held = float(machine.most_moved) * self.capacity
-        self.beside = [0] * len(self.sizes)
+        self.patterns: Mapping[int, Sequence[UsePattern]] = {}
         self._range, self._of_fused_group = range(self.count), False
         self._uses: dict[tuple[int, int], tuple[Use, ...]] = {}
         self._figures: dict[tuple[str, int], tuple[Floats, Floats]] = {}
@@ -276,19 +276,14 @@ class Listed:
         return FusedGroup(begin=begin, end=end, micro_batches=batch, stripes=count // batch)
 
     def of_stripes(self, fused_group: FusedGroup) -> tuple[Listed, FusedGroup]:
-        """Return a tileable graph that has a group of stripes as one of tiles, and that group.
-
-        Its tensors have the bytes that are followed; at boundaries all are carried across.
-        """
-        tileable, found = follow(self.tileable, fused_group)
+        """Return a tileable graph that has a group of stripes as one of tiles, and that group."""
+        tileable, found, patterns = follow(self.tileable, fused_group)
         listed = copy(self)
         # Cached figures of the graph without stripes would be wrong for this one.
         for name in ("compulsory", "apart", "boundaries"):
             listed.__dict__.pop(name, None)
         listed.__dict__.update(groups=self.groups, crossing=self.crossing)
-        listed.tileable, listed.sizes = tileable, [each.size_bytes for each in tileable.tensors]
-        sizes = zip(self.sizes, listed.sizes, strict=True)
-        listed.beside = [size - own for size, own in sizes]
+        listed.tileable, listed.patterns = tileable, patterns
         listed.fusion_space = FusionSpace(
             name=self.fusion_space.name, micro_batches=(1, found.micro_batches)
         )

@@ -14,11 +14,10 @@ last). Nothing is known of the bytes on chip when the fused group begins and end
 * a byte of a tensor that is *whole* to each fusion tile, as weights and sums are, takes a path that
   uses it in each of them.
 
-Stripes are uneven, and only their sums are known: bytes pay nothing while they are held in other
-stripes than their own, and move there in the cheapest step. Those that no operation of the group
-uses have no stripe of their own, and pay in each step of all. Of those that are not followed it is
-known that they are read or written once: on chip then, or streamed, which costs no less than a load
-or a store in the cheapest step.
+Stripes are uneven, and have dual values that are the same in all. Some rows are used in several:
+their bytes take a path that is that of a cut tensor, but longer than one fusion tile. Of each
+pattern of uses (:class:`~spmopt.core.fusion.stripe_bounds.UsePattern`) it is known how many bytes
+begin it in each fusion tile.
 
 Where all fusion tiles of an operation choose among the same mappings, the figures of its uses are
 the least of all (:func:`~spmopt.core.operation.relax_mapping`), and any numbers ``r_ti`` prove
@@ -38,7 +37,7 @@ each begins and ends with any bytes that fit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import ceil, floor
 
 import numpy as np
@@ -46,6 +45,7 @@ import numpy as np
 from spmopt.core.errors import InputError
 from spmopt.core.fusion.certificate import Row
 from spmopt.core.fusion.fused_groups import FusedGroup
+from spmopt.core.fusion.stripe_bounds import UsePattern
 from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.core.objective import Objective
 from spmopt.core.operation import OpMapping
@@ -67,7 +67,7 @@ def fused_group_bound(
     carried: Carried | None = None,
     fine: bool = False,
     inner: bool = False,
-    unfollowed: Mapping[int, int] | None = None,
+    patterns: Mapping[int, Sequence[UsePattern]] | None = None,
 ) -> int:
     """Return the lower bound on a fused group, in units of ``2**-bits`` objective units.
 
@@ -81,8 +81,8 @@ def fused_group_bound(
         Rows are of the first fusion tile, those between and the last, and not of all together.
     inner
         It is a run of operations in any fused group of as many fusion tiles.
-    unfollowed
-        Bytes of tensors that are not followed, beside their size in the tileable graph, of stripes.
+    patterns
+        Of stripes: those of each tensor that is cut.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def fused_group_bound(
     def take(*row: str | int) -> int:
         return rows.pop(row, 0)
 
-    paths = TilePaths(liveness, fused_group)
+    paths = TilePaths(liveness, fused_group, patterns)
     ends = Ends(
         Carried(tileable, {}) if carried is None or inner else carried,
         fused_group,
@@ -120,13 +120,14 @@ def fused_group_bound(
         most += tiles * (sum(each.hold) + paid + choice.most)
     # Digits are dropped until no path overflows: lower dual values prove a bound as well.
     shift = max(0, most.bit_length() - LARGEST.bit_length() + 1)
-    checked, costs = _check(parts, shift), ends.costs(shift)
+    # Tiles of stripes, which have no parts of their own, use bytes of those before.
+    checked, costs = _check([*parts, *parts[-1:] * paths.spread], shift), ends.costs(shift)
     paths.pay_residency([each.shifted(shift) for each in choices])
     if inner:
         total = paths.cost_inside(checked, costs)
     else:
         groups = [ends.number(tensor) for tensor in paths.tensors]
-        total = paths.cost(checked, costs, groups, ends.untouched, unfollowed or {})
+        total = paths.cost(checked, costs, groups, ends.untouched)
     total = (total << shift) + ends.constant
     weight = _MappingWeight(tileable, objective, bits, shift)
     for at, (each, tiles, choice) in enumerate(zip(parts, paths.tiles, choices, strict=True)):

@@ -32,7 +32,7 @@ from spmopt.core.fusion.crossing_bytes import count_bytes
 from spmopt.core.fusion.fused_groups import FusedGroup
 from spmopt.core.fusion.fusion_space import Way
 from spmopt.core.fusion.least_moved import Moves, least_moved, times_moved
-from spmopt.core.fusion.stripe_bounds import Striped, follow
+from spmopt.core.fusion.stripe_bounds import Striped, UsePattern, follow
 from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.core.operation import OpMapping
 from spmopt.core.table import Ints
@@ -442,13 +442,10 @@ class FusionPlanPath:
             raise InputError(f"certificate: {where}: {obstacle}")
         liveness, own = self.liveness[fused_group.axis], fused_group
         bits = self.certificate.bits
-        beside = dict[int, int]()
+        patterns: dict[int, list[UsePattern]] = {}
         if fused_group.stripes > 1:
-            tileable, own = follow(self.tileable, fused_group)
+            tileable, own, patterns = follow(self.tileable, fused_group)
             liveness = Liveness(tileable)
-            sizes = zip(self.tileable.tensors, tileable.tensors, strict=True)
-            rests = (one.size_bytes - other.size_bytes for one, other in sizes)
-            beside = {t: rest for t, rest in enumerate(rests) if rest}
         key = None if agreed or fused_group.stripes > 1 else self._alike(own, inner, duals)
         value = None if key is None else self._proved.get(key)
         if value is None:
@@ -459,10 +456,10 @@ class FusionPlanPath:
                 duals,
                 bits,
                 carried=self.carried if agreed else None,
-                # Stripes are uneven: only their sum is known.
+                # Stripes are uneven: dual values are the same in all.
                 fine=agreed and self.certificate.fine and fused_group.stripes == 1,
                 inner=inner,
-                unfollowed=beside,
+                patterns=patterns,
             )
         if key is not None:
             self._proved[key] = value

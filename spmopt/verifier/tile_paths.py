@@ -3,30 +3,29 @@
 Fusion tiles come in *parts* of equal ones: the first, those between, the last. States, arcs and
 tables of costs from state to state are those of :mod:`spmopt.verifier.paths`. Each part has a table
 for each tensor of a fusion tile that uses it, and one of a fusion tile that does not. Tables of
-many fusion tiles are powers of these.
+many fusion tiles are powers of these. Stripes are all of one part; their bytes come in patterns
+(:mod:`spmopt.core.fusion.stripe_bounds`), each with one table of all fusion tiles in a row that use
+it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from itertools import groupby
 from operator import mul
 
 import numpy as np
 
 from spmopt.core.compression import ratios_of
 from spmopt.core.fusion.fused_groups import FusedGroup
+from spmopt.core.fusion.stripe_bounds import UsePattern
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access
 from spmopt.verifier.dual_check import INFINITE, CheckedDuals
-from spmopt.verifier.fused_group_uses import Liveness
+from spmopt.verifier.fused_group_uses import Liveness, Use
 from spmopt.verifier.paths import (
     Accesses,
-    D,
-    N,
-    R,
-    U,
     access_costs,
     arriving,
     follow,
@@ -43,35 +42,47 @@ class TilePaths:
     tiles
         How many fusion tiles each part has.
     tensors : (t,)
+        Of stripes one for each pattern.
+    spread
+        How many fusion tiles more than one are between the first and the last use of any byte.
     fetches : (steps,)
         The most of any use in each step.
     """
 
-    def __init__(self, liveness: Liveness, fused_group: FusedGroup) -> None:
+    def __init__(
+        self,
+        liveness: Liveness,
+        fused_group: FusedGroup,
+        patterns: Mapping[int, Sequence[UsePattern]] | None = None,
+    ) -> None:
         tileable, self.count = liveness.tileable, fused_group.micro_batches
         # Of one tile it is the first and the last; of two none is between.
         self.tiles = [1] * min(self.count, 2)
         self.tiles[1:1] = [self.count - 2] * (self.count > 2)
-        # Stripes are uneven: what share of its tensor a fusion tile has is not known.
-        self._even = self.count <= tileable.batch
         span = range(fused_group.begin, fused_group.end)
         self.steps = len(span)
         every = [
             (use, step) for step, at in enumerate(span) for use in liveness.uses(at, self.count)
         ]
         every.sort(key=lambda each: each[0].tensor)  # stable: those of a tensor by step
-        tensor, whole, begun, reads, writes, live, fetches, firm, step = np.array(
-            [(*use, step) for use, step in every], np.int64
+        found = [*_by_pattern(every, patterns or {}, self.steps)]
+        number, tensor, whole, begun, reads, writes, live, fetches, firm, step = np.array(
+            [(at, *use, step) for at, (_, uses) in enumerate(found) for use, step in uses],
+            np.int64,
         ).T
-        first = np.flatnonzero(np.diff(tensor, prepend=-1))
+        first = np.flatnonzero(np.diff(number, prepend=-1))
         last = np.append(first[1:], tensor.size) - 1
         self.tensors: list[int] = tensor[first].tolist()
         self._sizes = [tileable.tensors[t].size_bytes for t in self.tensors]
+        # By fusion tile of the first use, where these are stripes.
+        self._by_tile = [None if own is None else own.sizes for own, _ in found]
+        self._later = step[last] // self.steps
+        self.spread = int(self._later.max())
         of_tensors = ratios_of(tileable.machine, tileable.tensors)
         self.ratios = [of_tensors[t] for t in self.tensors]
         self._whole, self._writes = whole[first] > 0, np.logical_or.reduceat(writes > 0, first)
         self.fetches = np.ones(self.steps, np.int64)
-        np.maximum.at(self.fetches, step, fetches)
+        np.maximum.at(self.fetches, step % self.steps, fetches)
         parts = len(self.tiles)
         read, needed = (np.tile(each > 0, (parts, 1)) for each in (reads, live))
         read[0] = begun > 0
@@ -88,7 +99,7 @@ class TilePaths:
             required_resident=np.tile(firm > 0, parts),
             live_after=needed.ravel(),
         )
-        self._tensor, self._step = tensor.tolist(), step.tolist()
+        self._tensor, self._step = tensor.tolist(), (step % self.steps).tolist()
         self._paid = np.zeros(parts * tensor.size, np.int64)
         self._place = np.tile(place, parts)
         self._since = np.where(place > 0, np.roll(at, 1, axis=1) + 1, at - step).ravel()
@@ -107,14 +118,13 @@ class TilePaths:
         ends: tuple[Ints, Ints],
         groups: list[int],
         untouched: Sequence[Mapping[Fraction, int]],
-        unfollowed: Mapping[int, int],
     ) -> int:
         """Return the cost of all bytes in a fused group.
 
         Parameters
         ----------
         duals
-            Of the steps of one fusion tile of each part, one after another.
+            Of the steps of one fusion tile of each part, one after another, and of ``spread`` more.
         ends : (4, 2 g)
             Costs of bytes of a group of tensors by state at the begin and end: of those whose
             contents are needed, then of the others.
@@ -122,23 +132,19 @@ class TilePaths:
             The group of each tensor.
         untouched : (g,)
             Bytes of others that cross an end, by the ratio at which they move.
-        unfollowed
-            Bytes of tensors that are not followed.
         """
         ratios = {*self.ratios, *(ratio for each in untouched for ratio in each)}
         return sum(
-            self._cost(duals.of_ratio(ratio), ends, groups, ratio, untouched, unfollowed)
-            for ratio in ratios
+            self._cost(duals.of_ratio(ratio), ends, groups, ratio, untouched) for ratio in ratios
         )
 
-    def _cost(  # noqa: PLR0917
+    def _cost(
         self,
         duals: CheckedDuals,
         ends: tuple[Ints, Ints],
         groups: list[int],
         ratio: Fraction,
         untouched: Sequence[Mapping[Fraction, int]],
-        unfollowed: Mapping[int, int],
     ) -> int:
         """Return the cost of bytes that move at a ratio, at their dual values."""
         begin, end = self._keys(groups, len(untouched))
@@ -148,14 +154,25 @@ class TilePaths:
         beside = [each.get(ratio, 0) for each in untouched]
         total: int = sum(map(mul, beside, through.tolist()))
         mine = np.array([each == ratio for each in self.ratios], bool)
-        (cut,), (whole,) = np.nonzero(~self._whole & mine), np.nonzero(self._whole & mine)
+        striped = np.array([each is not None for each in self._by_tile], bool)
+        (cut,), (whole,), (rows,) = (
+            np.nonzero(some & mine) for some in (~self._whole & ~striped, self._whole, striped)
+        )
+        for each in rows.tolist():
+            sizes, later = self._by_tile[each], int(self._later[each])
+            ahead, behind = (
+                np.concatenate(several, axis=-1)[:, :, key]
+                for several, key in ((before, begin[0, each]), (after, end[-1, each]))
+            )
+            along = follow(ahead[..., : self.count - later], own[:, :, 0, each, None])
+            costs = follow(along, behind[..., later:])[0, 0].tolist()
+            total += sum(map(mul, sizes, costs))
         for part, (ahead, behind) in enumerate(zip(before, after, strict=True)):
             along = follow(ahead[:, :, begin[0, cut]], own[:, :, part][:, :, cut, None])
             costs = _sums(follow(along, behind[:, :, end[-1, cut]])[0, 0])
             sizes = [self._sizes[tensor] for tensor in cut.tolist()]
-            # Every share of an even tensor is the same.
-            shares = self.count if self._even else 1
-            total += sum(size * cost // shares for size, cost in zip(sizes, costs, strict=True))
+            # Every share of a tensor is the same.
+            total += sum(size * cost // self.count for size, cost in zip(sizes, costs, strict=True))
         if whole.size:
             around = _power(own[:, :, 0, whole], self.tiles[0])
             for part, tiles in enumerate(self.tiles[1:], 1):
@@ -167,11 +184,6 @@ class TilePaths:
                 self._sizes[tensor] * cost
                 for tensor, cost in zip(whole.tolist(), around[0, 0].tolist(), strict=True)
             )
-        for tensor, size in unfollowed.items():
-            at = self.tensors.index(tensor) if tensor in self.tensors else -1
-            if at >= 0 and mine[at]:
-                row, column = before[0][:, :, begin[0, at]], after[0][:, :, end[-1, at]]
-                total += size * int(follow(follow(row, self._touch(at)), column)[0, 0, 0])
         return total
 
     def cost_inside(self, duals: CheckedDuals, ends: tuple[Ints, Ints]) -> int:
@@ -202,64 +214,47 @@ class TilePaths:
         resident = duals.hold[uses.step] + self._paid
         costs = join(access_costs(uses, every, duals, resident, old), self._place)
         parts = len(self.tiles)
-        ends = np.repeat(np.arange(1, parts + 1) * self.steps, len(self.tensors))
+        ends = ((np.arange(1, parts + 1)[:, None] + self._later) * self.steps).ravel()
         found = follow(costs, _table(duals, self._until, ends))
         return found.reshape(4, 4, parts, len(self.tensors))
 
     def _idle(self, duals: CheckedDuals) -> list[Ints]:
-        """Return, of each part, (4, 4, tiles + 1) costs of a byte in so many tiles of others.
-
-        Of uneven tiles (4, 4, 1) the least costs in others, and those of all in each of which it
-        may be.
-        """
+        """Return, of each part, (4, 4, tiles + 1) costs of a byte in so many tiles of others."""
         begins = np.arange(len(self.tiles)) * self.steps
         tables = _table(duals, begins, begins + self.steps)
-        if self._even:
-            return [_powers(tables[:, :, part], tiles) for part, tiles in enumerate(self.tiles)]
-        # Where stripes are uneven, bytes held in others' steps count as no room.
-        nothing = np.zeros_like(duals.hold)
-        free = replace(duals, hold=nothing, held=np.zeros_like(duals.held))
-        others = _table(free, begins[:1], begins[:1] + self.steps)
-        # A byte that no operation uses has no stripe: it takes room in each step of all.
-        return [others, _power(tables[:, :, :1], self.count)]
+        return [_powers(tables[:, :, part], tiles) for part, tiles in enumerate(self.tiles)]
 
     def _around(
         self, idle: list[Ints], first: Ints, final: Ints
     ) -> tuple[list[Ints], list[Ints], Ints]:
         """Return costs before and after the fusion tiles of each part, and those through all."""
         before, after = list[Ints](), list[Ints]()
-        if not self._even:
-            free, whole = idle
-            through: Ints = follow(follow(first, whole), final)[0, 0]
-            first, final = follow(first, free), follow(free, final)
-            return [first[..., None]], [final[..., None]], through
         for powers in idle:
             before.append(follow(first[..., None], powers[:, :, None, :-1]))
             first = follow(first, powers[:, :, -1:])
-        through = follow(first, final)[0, 0]
+        through: Ints = follow(first, final)[0, 0]
         for powers in reversed(idle):
             after.append(follow(powers[:, :, None, -2::-1], final[..., None]))
             final = follow(powers[:, :, -1:], final)
         return before, after[::-1], through
 
-    def _touch(self, at: int) -> Ints:
-        """Return (4, 4, 1) costs of a byte that is not followed, where its operations use it.
 
-        One that is cut is on chip then, or streamed, which costs no less than a load or a store.
-        One that is whole may be, whatever was before.
-        """
-        found = np.full((4, 4, 1), INFINITE, np.int64)
-        if not self._live[-1, at]:
-            found[[N, U] if self._whole[at] else U, U] = 0
-            found[[R, D], U] = 0
-        elif self._whole[at]:
-            # A dirty byte that is only read may remain so, and need not be stored.
-            found[:, R] = found[D, D] = 0
-        elif self._writes[at]:
-            found[[R, D, U], D] = 0
-        else:
-            found[R, R] = found[D, D] = 0
-        return found
+def _by_pattern(
+    every: Sequence[tuple[Use, int]], patterns: Mapping[int, Sequence[UsePattern]], steps: int
+) -> Iterator[tuple[UsePattern | None, list[tuple[Use, int]]]]:
+    """Yield the uses of each tensor and their steps, those of patterns one by one."""
+    for tensor, uses in groupby(every, key=lambda each: each[0].tensor):
+        own = [*uses]
+        if tensor not in patterns:
+            yield None, own
+            continue
+        by_step = {step: use for use, step in own}
+        for each in patterns[tensor]:
+            found = [(by_step[at % steps], at) for at in each.uses]
+            # Needed after a use is what the next one reads, in whatever order operations are.
+            live = [*(use.reads for use, _ in found[1:]), own[-1][0].live]
+            pairs = zip(found, live, strict=True)
+            yield each, [(use._replace(live=needed), at) for (use, at), needed in pairs]
 
 
 def _table(duals: CheckedDuals, first: Ints, end: Ints) -> Ints:

@@ -1,16 +1,12 @@
-"""Stripes as a bound sees them: uneven fusion tiles, of which sums and means are known.
+"""Stripes as a bound sees them: uneven fusion tiles, of which each byte's uses are known.
 
 A fused group of ``R`` stripes has as many fusion tiles as the batch times ``R``, one after another.
-They are not equal, but rows of a fused group's program on sums over all fusion tiles, and on the
-mean room, hold for them as well. A tileable graph whose operations have mappings for that number of
-fusion tiles, of the same sums in all, stands for the stripes; so whoever bounds fused groups needs
-nothing of rows.
+A tileable graph whose operations have mappings for that number of fusion tiles, of the same sums in
+all, stands for the stripes: rows of a fused group's program are sums over all fusion tiles.
 
-A byte belongs to the stripe in which its tensor is first written or read in the fused group.
-Another use may take it in a later stripe only: at a window that reads on, rows wait for the next
-stripe. Bytes that every use in the fused group takes in the stripe they belong to are *followed*;
-the others, and the rows of a halo that a stripe takes again, are left out: less room is taken, and
-less is moved.
+A window takes some rows in two stripes, and leaves others to the next one. So the bytes of a tensor
+come in *patterns*: those of a pattern are used in the same steps, counted from the begin of the
+first fusion tile that uses them.
 """
 
 from __future__ import annotations
@@ -19,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -99,60 +96,92 @@ def _tabulate(
     return mappings[at, begin, end]
 
 
-def follow(tileable: TileableGraph, fused_group: FusedGroup) -> tuple[TileableGraph, FusedGroup]:
+class UsePattern(NamedTuple):
+    """Bytes of a tensor that are used in the same steps.
+
+    Attributes
+    ----------
+    uses
+        Steps, counted from the begin of the first fusion tile that uses them.
+    sizes
+        Bytes by that fusion tile.
+    """
+
+    uses: tuple[int, ...]
+    sizes: tuple[int, ...]
+
+
+def follow(
+    tileable: TileableGraph, fused_group: FusedGroup
+) -> tuple[TileableGraph, FusedGroup, dict[int, list[UsePattern]]]:
     """Return a tileable graph in which a group of stripes is one of as many tiles, and that group.
 
-    Mappings are those of the fused group's stripes; tensors have the bytes that are followed in it.
+    Mappings are those of the fused group's stripes. And the patterns of each tensor that is cut.
 
     Raises
     ------
     InputError
         The fused group cannot be cut so.
     """
-    boundaries, count = (
-        tileable.boundaries(fused_group),
-        fused_group.micro_batches * fused_group.stripes,
-    )
-    operations, tensors = list(tileable.operations), list(tileable.tensors)
+    boundaries, count = tileable.boundaries(fused_group), fused_group.count
+    operations = list(tileable.operations)
     for at, own in enumerate(boundaries, fused_group.begin):
         operations[at] = replace(operations[at], mappings={count: _mappings(tileable, at, [own])})
     inner = operations[fused_group.begin : fused_group.end]
-    for tensor, rows in _follow(inner, boundaries).items():
-        size = tensors[tensor].size_bytes
-        kept, of = sum(end - begin for begin, end in rows), _size(inner, tensor)
-        tensors[tensor] = replace(tensors[tensor], size_bytes=size // of * kept)
-    found = replace(tileable, operations=tuple(operations), tensors=tuple(tensors))
-    return found, FusedGroup(begin=fused_group.begin, end=fused_group.end, micro_batches=count)
+    patterns = {
+        tensor: _patterns(taken, len(inner), tileable.tensors[tensor].size_bytes, fused_group)
+        for tensor, taken in _taken(inner, boundaries).items()
+    }
+    found = replace(tileable, operations=tuple(operations))
+    own = FusedGroup(begin=fused_group.begin, end=fused_group.end, micro_batches=count)
+    return found, own, patterns
 
 
-def _size(operations: Sequence[TileableOperation], tensor: int) -> int:
-    """Return how many rows a tensor has that is cut."""
-    return next(
-        each.rows.windows[tensor].size
-        for each in operations
-        if each.rows is not None and tensor in each.rows.windows
-    )
+_Taken = dict[int, list[tuple[int, int]] | None]
+"""By operation of a fused group: the rows of a tensor that each stripe takes; none: all."""
 
 
-def _follow(
+def _taken(
     operations: Sequence[TileableOperation], boundaries: Sequence[Boundaries]
-) -> dict[int, list[tuple[int, int]]]:
-    """Return the rows of each tensor that are followed in each stripe."""
-    found: dict[int, list[tuple[int, int]]] = {}
-    for operation, own in zip(operations, boundaries, strict=True):
-        assert operation.rows is not None
-        for tensor, window in operation.rows.windows.items():
-            taken = [window.rows(*stripe, operation.rows.count) for stripe in pairwise(own)]
-            known = found.get(tensor)
-            if known is None:  # from where the stripe before has ended
-                ends = [0, *(end for _, end in taken)]
-                found[tensor] = [*pairwise(ends)]
-                continue
-            found[tensor] = [
-                (max(low, begin), max(low, begin, min(high, end)))
-                for (low, high), (begin, end) in zip(taken, known, strict=True)
-            ]
+) -> dict[int, _Taken]:
+    """Return, of each tensor that operations cut, how they take its rows."""
+    found: dict[int, _Taken] = {}
+    for at, (operation, own) in enumerate(zip(operations, boundaries, strict=True)):
+        rows = operation.rows
+        assert rows is not None
+        for tensor in operation.uses(0):
+            if tensor in operation.cut:
+                window = rows.windows.get(tensor)
+                found.setdefault(tensor, {})[at] = (
+                    None
+                    if window is None
+                    else [window.rows(*stripe, rows.count) for stripe in pairwise(own)]
+                )
     return found
+
+
+def _patterns(
+    taken: _Taken, steps: int, size_bytes: int, fused_group: FusedGroup
+) -> list[UsePattern]:
+    """Return the patterns of a tensor, those of its first rows first."""
+    images, stripes = fused_group.micro_batches, fused_group.stripes
+    cuts = {row for rows in taken.values() for each in rows or () for row in each}
+    # A tensor that all take whole is one row.
+    ends = sorted(cuts | {0} | ({1} if not cuts else set()))
+    row_bytes = size_bytes // (images * ends[-1])
+    found: dict[tuple[int, ...], list[int]] = {}
+    for begin, end in pairwise(ends):
+        uses = sorted(
+            stripe * steps + at
+            for at, rows in taken.items()
+            for stripe in range(stripes)
+            if rows is None or (rows[stripe][0] <= begin and end <= rows[stripe][1])
+        )
+        first = uses[0] // steps
+        pattern = tuple(use - first * steps for use in uses)
+        sizes = found.setdefault(pattern, [0] * stripes)
+        sizes[first] += row_bytes * (end - begin)
+    return [UsePattern(uses, tuple(sizes) * images) for uses, sizes in found.items()]
 
 
 def _mappings(tileable: TileableGraph, at: int, boundaries: Sequence[Boundaries]) -> TileMappings:

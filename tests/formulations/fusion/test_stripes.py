@@ -23,7 +23,7 @@ from spmopt.core.errors import InfeasibleError
 from spmopt.core.fusion.certificate import FusionCertificate
 from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
 from spmopt.core.fusion.fusion_space import FusionSpace
-from spmopt.core.fusion.stripe_bounds import Skews, Striped, follow, tabulate
+from spmopt.core.fusion.stripe_bounds import Skews, Striped, UsePattern, follow, tabulate
 from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.core.objective import TRAFFIC, Objective, objective_named
 from spmopt.core.operation import OpMapping
@@ -214,7 +214,7 @@ def compare_boundaries(found: TileableGraph) -> None:
                 whole = FusedGroup(
                     begin=begin, end=last, micro_batches=found.batch, stripes=stripes
                 )
-                exact, alone = follow(found, whole)
+                exact, alone, _ = follow(found, whole)
                 for at, own in enumerate(found.boundaries(whole), begin):
                     seen[at].add(own)
                     least = striped.tileable.operations[at].mappings[micro_batches]
@@ -234,36 +234,49 @@ def total(found: TileableGraph, at: int, own: tuple[int, ...]) -> int:
     return found.batch * sum(min(each.compute_cycles for each in some) for some in choices)
 
 
-def test_bytes_that_wait_for_the_next_band_are_not_followed() -> None:
-    """Of two windows of three rows, and a sum with what goes in: two rows less in each stripe."""
+def residual(*, before: bool = False) -> TileableGraph:
+    """Two windows of three rows, and a sum with what goes in, of two images of twelve rows."""
     b = GraphBuilder("residual")
-    x = y = b.add("Relu", [b.input("x", (2, 1, 12, 1))], name="r")
+    x = b.input("x", (2, 1, 12, 1))
+    x = y = b.add("Relu", [b.add("Relu", [x], name="p") if before else x], name="r")
     for k in range(2):
         y = b.add("Conv", [y, b.weight(f"w{k}", (1, 1, 3, 1))], name=f"c{k}", pads=(1, 0, 1, 0))
-    found = tileable(b.finish([b.add("Add", [y, x], name="sum")]), MACHINE)
+    y = b.add("Add", [y, x], name="sum")
+    y = b.add("Add", [y, x], name="last") if before else y
+    return tileable(b.finish([y]), replace(MACHINE, spm_bytes=512, page_bytes=1))
+
+
+def test_patterns_say_in_which_stripes_rows_are_used() -> None:
+    found = residual()
     fused_group = FusedGroup(begin=0, end=4, micro_batches=2, stripes=3)
-    assert found.boundaries(fused_group)[-1] == (0, 2, 6, 12)
-    exact, whole = follow(found, fused_group)
+    boundaries = [(0, 4, 8, 12), (0, 3, 7, 12), (0, 2, 6, 12), (0, 2, 6, 12)]
+    assert found.boundaries(fused_group) == boundaries
+    _, whole, patterns = follow(found, fused_group)
     assert whole.micro_batches == 6
-    rows = {tensor.name: tensor.size_bytes // 8 for tensor in exact.tensors}
-    # Of four rows each of r, the first two stripes leave two for the sum of the next.
-    assert rows == {"x": 12, "r": 8, "c0": 12, "sum": 12, "w0": 1, "w1": 1}
+    rows = {
+        found.tensors[tensor].name: {each.uses: [size // 4 for size in each.sizes] for each in own}
+        for tensor, own in patterns.items()
+    }
+    # Made in step 0, read by the first window in step 1, and by the sum in step 3: the last two of
+    # four rows are in the halo of the next stripe, and wait for its sum.
+    assert rows["r"] == {
+        (0, 1, 3): [2, 2, 4] * 2,
+        (0, 1, 5, 7): [2, 2, 0] * 2,
+    }
+    assert rows["c0"] == {(1, 2): [1, 2, 5] * 2, (1, 2, 6): [2, 2, 0] * 2}
+    assert rows["x"] == {(0,): [4, 4, 4] * 2}
+    # The sum is updated in place.
+    assert rows["sum"] == {(2, 3): [2, 4, 6] * 2}
 
 
-@pytest.mark.parametrize("more", [None, 1, -1])
+@pytest.mark.parametrize("rows", [1, -1])
 @pytest.mark.parametrize("begin", [1, 2])
-def test_bytes_that_are_not_followed_are_carried_across_in_full(
-    begin: int, more: int | None, monkeypatch: pytest.MonkeyPatch
+def test_bytes_of_patterns_are_proved_as_many_as_there_are(
+    begin: int, rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A byte more or less of ``r``, or none, proves another value: where it is made, and read."""
-    b = GraphBuilder("residual")
-    x = y = b.add("Relu", [b.add("Relu", [b.input("x", (2, 1, 12, 1))], name="p")], name="r")
-    for k in range(2):
-        y = b.add("Conv", [y, b.weight(f"w{k}", (1, 1, 3, 1))], name=f"c{k}", pads=(1, 0, 1, 0))
-    last = b.add("Add", [b.add("Add", [y, x], name="sum"), x], name="last")
-    machine = replace(MACHINE, spm_bytes=512, page_bytes=1)
-    found = tileable(b.finish([last]), machine)
-    traffic = objective_named("traffic", machine)
+    """A row more or less of ``r`` proves another value: where it is made, and where it is read."""
+    found = residual(before=True)
+    traffic = objective_named("traffic", found.machine)
     fused_group = FusedGroup(begin=begin, end=5, micro_batches=2, stripes=3)
     figures = Listed(found, traffic, FusionSpace(name="all", micro_batches=(1, 2), stripes=(1, 3)))
     duals: Duals = {
@@ -271,45 +284,48 @@ def test_bytes_that_are_not_followed_are_carried_across_in_full(
         for boundary, crossed in enumerate(figures.crossing)
         for group in crossed
     }
-    costs, rows = priced(figures, fused_group, duals, fine=False)
+    costs, row_duals = priced(figures, fused_group, duals, fine=False)
     given = PATH.fused_group_bound
+    (r,) = (at for at, tensor in enumerate(found.tensors) if tensor.name == "p")
 
-    def wrong(*arguments: Any, unfollowed: dict[int, int], **options: Any) -> int:
-        changed = {t: size + more for t, size in unfollowed.items()} if more else {}
-        return int(given(*arguments, unfollowed=changed, **options))
+    def wrong(*arguments: Any, patterns: dict[int, list[UsePattern]], **options: Any) -> int:
+        first, *others = patterns[r]
+        sizes = first.sizes[0] + 4 * rows, *first.sizes[1:]
+        changed = patterns | {r: [first._replace(sizes=sizes), *others]}
+        return int(given(*arguments, patterns=changed, **options))
 
     certificate = FusionCertificate(
         fusion_space=figures.fusion_space, objective=traffic, bits=BITS, duals={}, carried=duals
     )
     path = FusionPlanPath(found, certificate)
-    right = path._value(fused_group, rows, agreed=True) / 2**path.bits
+    right = path._value(fused_group, row_duals, agreed=True) / 2**path.bits
     assert right == pytest.approx(costs, rel=1e-9)
     monkeypatch.setattr(PATH, "fused_group_bound", wrong)
-    assert path._value(fused_group, rows, agreed=True) / 2**path.bits != pytest.approx(
+    assert path._value(fused_group, row_duals, agreed=True) / 2**path.bits != pytest.approx(
         right, rel=1e-6
     )
 
 
 @pytest.mark.parametrize("stripes", [2, 3, 4])
-def test_bytes_that_are_not_followed_need_no_room(stripes: int) -> None:
-    """Rows of a sum's other operand wait for a window, or come again: nobody knows which."""
+def test_rows_that_wait_for_a_window_take_room_or_come_again(stripes: int) -> None:
+    """A program of two stripes is as good as one of each stripe and row; of uneven ones, no less.
+
+    The latter have the least figures of all stripes.
+    """
     net = NetworkBuilder("skip", element_type="int8")
     x = net.input("x", (1, 4, 8, 8))
     y = net.conv("conv", x, 4, 3, pad=1)
     graph = update_in_place(net.finish([net.layer("Add", "sum", y, x)]))
-    compared = 0
-    for size in (24, 32, 40, 48, 64):
+    ratios = []
+    for size in (96, 128, 160, 192, 224, 256, 320):
         machine = replace(MACHINE, spm_bytes=size, page_bytes=1)
         found = tileable(graph, machine, mapper="tiled")
         plan = (FusedGroup(begin=0, end=2, micro_batches=found.batch, stripes=stripes),)
-        value = relaxed(found, plan, TRAFFIC)
-        if value is None:
-            continue
+        value = need(relaxed(found, plan, TRAFFIC))
         listed, own = in_stripes(found, TRAFFIC).of_stripes(plan[0])
-        program = FusedGroupProgram(listed, own, float(size)).solve()
-        assert program.value <= value[1] * (1 + 1e-6)
-        compared += 1
-    assert compared
+        ratios.append(FusedGroupProgram(listed, own, float(size)).solve().value / value[1])
+    assert max(ratios) <= 1 + 1e-6, ratios
+    assert min(ratios) >= (1 - 1e-6 if stripes == 2 else 0.75), ratios
 
 
 def test_rows_of_a_halo_count_once() -> None:

@@ -158,15 +158,7 @@ class TilePaths:
         (cut,), (whole,), (rows,) = (
             np.nonzero(some & mine) for some in (~self._whole & ~striped, self._whole, striped)
         )
-        for each in rows.tolist():
-            sizes, later = self._by_tile[each], int(self._later[each])
-            ahead, behind = (
-                np.concatenate(several, axis=-1)[:, :, key]
-                for several, key in ((before, begin[0, each]), (after, end[-1, each]))
-            )
-            along = follow(ahead[..., : self.count - later], own[:, :, 0, each, None])
-            costs = follow(along, behind[..., later:])[0, 0].tolist()
-            total += sum(map(mul, sizes, costs))
+        total += self._of_patterns(rows, (before, after), own, (begin[0], end[-1]))
         for part, (ahead, behind) in enumerate(zip(before, after, strict=True)):
             along = follow(ahead[:, :, begin[0, cut]], own[:, :, part][:, :, cut, None])
             costs = _sums(follow(along, behind[:, :, end[-1, cut]])[0, 0])
@@ -184,6 +176,25 @@ class TilePaths:
                 self._sizes[tensor] * cost
                 for tensor, cost in zip(whole.tolist(), around[0, 0].tolist(), strict=True)
             )
+        return total
+
+    def _of_patterns(
+        self, rows: Ints, around: Sequence[list[Ints]], own: Ints, keys: tuple[Ints, Ints]
+    ) -> int:
+        """Return the cost of bytes of stripes, each from the first tile that uses it to the last.
+
+        ``around``: costs before and after the fusion tiles of each part; ``keys``: their columns.
+        """
+        total = 0
+        for each in rows.tolist():
+            later, sizes = int(self._later[each]), self._by_tile[each] or ()
+            ahead, behind = (
+                np.concatenate(several, axis=-1)[:, :, key[each]]
+                for several, key in zip(around, keys, strict=True)
+            )
+            along = follow(ahead[..., : self.count - later], own[:, :, 0, each, None])
+            costs: list[int] = follow(along, behind[..., later:])[0, 0].tolist()
+            total += sum(map(mul, sizes, costs))
         return total
 
     def cost_inside(self, duals: CheckedDuals, ends: tuple[Ints, Ints]) -> int:

@@ -133,8 +133,8 @@ def follow(
         for tensor, taken in _taken(inner, boundaries).items()
     }
     found = replace(tileable, operations=tuple(operations))
-    own = FusedGroup(begin=fused_group.begin, end=fused_group.end, micro_batches=count)
-    return found, own, patterns
+    tiled = FusedGroup(begin=fused_group.begin, end=fused_group.end, micro_batches=count)
+    return found, tiled, patterns
 
 
 _Taken = dict[int, list[tuple[int, int]] | None]

@@ -75,7 +75,7 @@ class Agreement(ChainedPlans):
             self._look(single.duals)
             yield self.best
         if improve:
-            yield from self.improve(single, short)
+            yield from self.improve(short, single)
 
     def finer(self) -> Agreement:
         """Return a search with ``fine`` programs that begins where this one has come to."""

@@ -225,15 +225,50 @@ def _report_at(work_s: float) -> float:
 
 
 def improve(task: BoundingTask, seconds: float = inf, proofs: bool = False) -> Generator[News]:
-    """Yield cheapest fusion plans, each after the programs of the one before, until one is exact.
+    """Yield bounds, and fusion plans of low cost, each of which takes turns with the other.
 
-    Then proofs of higher bounds, of which each takes a small share of ``seconds`` to check. A
-    fusion plan comes again with each of its programs, and with each search of dual values: so it is
-    known how far the search is. ``proofs``: of each of these bounds, too.
+    Then proofs of higher bounds, of which each takes a small share of ``seconds`` to check.
+    ``proofs``: of each of the first bounds, too. Of a long list the bounds alone.
     """
     tileable, objective, fusion_space, params = task
     listed = Listed(tileable, objective, fusion_space, params)
     arcs = FusedGroupArcs(listed, float(listed.capacity), split=True)
+    paths = _raise_bound(arcs, proofs)
+    if not arcs.lengths.all:
+        yield from (each._replace(settled=True) for each in paths)
+        return
+    last = yield from _take_turns(arcs, Agreement(arcs), paths, seconds)
+    yield from _agree(arcs, *last, seconds)
+
+
+def _take_turns(
+    arcs: FusedGroupArcs, search: Agreement, paths: Iterator[News], seconds: float
+) -> Generator[News, None, tuple[Agreement, CheapestFusionPlan]]:
+    """Yield bounds and fusion plans, of equal counted work, as far as each may take of the time."""
+    work, plans = arcs.work, search.search_plans()
+    limit, last, spent = arcs.listed.params.narrow_fraction * seconds, next(paths), [0.0, 0.0]
+    yield last
+    while min(spent) < limit:
+        turn = spent.index(min(spent))
+        begun, ended = work.seconds, False
+        if turn:
+            search.renew()
+            ended = next(plans, None) is None
+            yield News(last.found, {}, {}, None, work.seconds, search.new_plans())
+        else:
+            news = next(paths, None)
+            ended = news is None
+            last = news or last
+            yield last
+        spent[turn] = inf if ended else spent[turn] + work.seconds - begun
+    return search, last.found
+
+
+def _raise_bound(arcs: FusedGroupArcs, proofs: bool) -> Iterator[News]:
+    """Yield cheapest fusion plans, each after the programs of the one before, until one is exact.
+
+    A fusion plan comes again with each of its programs: so it is known how far the search is.
+    """
     known = 0, 0
     for found in arcs.paths():
         every = arcs.solved, arcs.runs.solved
@@ -244,25 +279,19 @@ def improve(task: BoundingTask, seconds: float = inf, proofs: bool = False) -> G
         known = len(every[0]), len(every[1])
         proof = arcs.certificate(found.value * (1 - _LOST)) if proofs else None
         yield News(found, solved, runs, proof, arcs.work.seconds)
-        if not (solved or runs) and arcs.work.seconds > params.narrow_fraction * seconds:
-            break
-    if arcs.lengths.all:
-        yield from _agree(arcs, found, seconds)
 
 
-def _agree(arcs: FusedGroupArcs, plain: CheapestFusionPlan, seconds: float) -> Iterator[News]:
+def _agree(
+    arcs: FusedGroupArcs, search: Agreement, plain: CheapestFusionPlan, seconds: float
+) -> Iterator[News]:
     """Yield proofs of bounds at dual values at boundaries, each worth its time."""
     steps = sum(each.end - each.begin for each in arcs.solved)
-    # Classes triple the programs; long groups gain little by them.
-    params = arcs.listed.params
-    fine = steps <= _SPLIT_STEPS * len(arcs.solved)
-    told, work = plain, arcs.work
-    # Programs of one class of tiles find plans sooner; those of three prove more of them.
-    search = Agreement(arcs)
-    for _ in search.search_plans():
-        yield News(told, {}, {}, None, work.seconds, search.new_plans())
-    if search.fine != fine:
+    # Classes triple the programs; long groups gain little by them. Programs of one class of tiles
+    # have found plans sooner; those of three prove more of them.
+    params, told, work = arcs.listed.params, plain, arcs.work
+    if steps <= _SPLIT_STEPS * len(arcs.solved):
         search = search.finer()
+    search.renew()
     due = work.seconds
     # The best dual values are proved in full once no better ones come.
     for last in chain((False for _ in search.steps()), (True,)):

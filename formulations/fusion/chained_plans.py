@@ -26,6 +26,10 @@ _BETWEEN = 20
 """Programs that are built between two times at which the bound is yielded."""
 _ROUNDS = 4
 """Paths searched between two such times."""
+_ENOUGH = 0.5
+"""Of the gain that the cheapest path promises: a plan that gains so much is the next."""
+_FAILURES = 4
+"""Plans in a row that are no better than the best, before a search ends."""
 _STEP = 2e-4
 """Of an operation's mean cost: the worth of a step less, which takes time to schedule."""
 
@@ -76,6 +80,9 @@ class ChainedPlans(PricedArcs):
         dual values would not come there. The bound is yielded now and then: its hearer need not
         wait for all programs.
         """
+        known = self.plans.get(self.arcs.join_untiled(fusion_plan))
+        if known is not None:
+            return known
         priced, size = list[PricedFusedGroup](), 0
         for fused_group in fusion_plan if self.duals.count else ():
             priced.append(self._program_of(fused_group))
@@ -100,27 +107,40 @@ class ChainedPlans(PricedArcs):
         """Look for fusion plans of some fused groups, each at the dual values of the one before.
 
         At these a group costs less than those in its place where it is better beside their
-        neighbors. It ends with a plan that is no better than the one before.
+        neighbors. It ends where the cheapest plan is no better than the one before.
         """
-        least = np.inf
-        while found.duals is not None and found.least < least:
-            least = found.least
-            fusion_plan = yield from self._cheapest_among(among, found.duals)
+        before, duals, failed = Chain(), found.duals, 0
+        while found.duals is not None:
+            if found.least < before.least:
+                before, duals, failed = found, found.duals, 0
+            elif failed == _FAILURES:
+                return
+            else:
+                failed += 1
+                # Dual values of one plan are not the only ones at which it agrees.
+                assert before.duals is not None
+                duals = before.duals + (found.duals - before.duals) * 0.5**failed
+            assert duals is not None
+            least = -np.inf if failed else before.least
+            fusion_plan = yield from self._cheapest_among(among, duals, least)
             found = yield from self._agree_along(fusion_plan)
             yield self.best
 
-    def _cheapest_among(self, among: Bools, duals: Floats) -> Generator[float, None, FusionPlan]:
+    def _cheapest_among(
+        self, among: Bools, duals: Floats, least: float
+    ) -> Generator[float, None, FusionPlan]:
         """Return the cheapest fusion plan of some fused groups at dual values.
 
-        All of it is solved; of sums, for which such values are estimates, too.
+        Or one that gains half as much on ``least``, as soon as there is one: the next ones come
+        sooner so. All of it is solved; of sums, for which such values are estimates, too.
         """
         sums: dict[int, float] = {}
         extra = np.where(among, self._steps, np.inf)
-        rounds = 0
+        solved, rounds = np.full(extra.size, np.inf), 0
         while True:
             value = self._table(duals) + extra
             value[list(sums)] = np.array([*sums.values()]) + extra[list(sums)]
-            fusion_plan = self.sparse.shortest(value, self.listed.fused_group)[1]
+            bound, fusion_plan = self.sparse.shortest(value, self.listed.fused_group)
             places = self._at(fusion_plan).tolist()
             where = {
                 each: place
@@ -134,6 +154,11 @@ class ChainedPlans(PricedArcs):
                     sums[place] = self._estimate(each, duals)
                 else:
                     self._solve(each, duals)
+            value = self._table(duals) + extra
+            solved[places] = [sums.get(at, value[at]) for at in places]
+            known, found = self.sparse.shortest(solved, self.listed.fused_group)
+            if least - known >= _ENOUGH * (least - bound) > 0:
+                return found
             rounds += 1
             if rounds % _ROUNDS == 0:
                 yield self.best

@@ -57,7 +57,7 @@ class PricedArcs:
                 beside.append(always + cheap.cost_again(again, count))
         self.sparse = SparseArcs(np.isfinite(np.stack(plain, axis=1)), arcs.lengths.first)
         self._tiles = np.array([way.tiles for way in self.listed.ways])
-        self._free = self.sparse.of(arcs.value)
+        self._free, self._known = self.sparse.of(arcs.value), len(arcs.solved)
         crossing = self._costs[0] * into + self._costs[1] * out
         self._crossing = crossing[self.sparse.end, self.sparse.column]
         self._crossing += self.sparse.of(np.stack(beside, axis=1))
@@ -70,6 +70,12 @@ class PricedArcs:
         self._paid: list[tuple[Floats, list[Floats]]] = []
         self.planes = Planes(self.listed, self.duals.count, max(self._costs) or 1.0)
         self.best, self.solved = -np.inf, 0
+
+    def renew(self) -> None:
+        """Take the values of fused groups without dual values that are known by now."""
+        if self._known < len(self.arcs.solved):
+            np.maximum(self._free, self.sparse.of(self.arcs.value), out=self._free)
+            self._known = len(self.arcs.solved)
 
     def _open(self, fusion_plan: FusionPlan, duals: Floats) -> list[FusedGroup]:
         """Return the fused groups whose program is not solved at these dual values."""

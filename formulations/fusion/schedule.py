@@ -144,7 +144,8 @@ class _Search(NamedPlans):
                 self._by_estimates()
                 self._tabulate()
             else:
-                self._tabulate()
+                if not self._names_first:
+                    self._tabulate()
                 self._begin()
             if self._names_first:
                 self._try_named()
@@ -352,6 +353,8 @@ class _Search(NamedPlans):
 
     def _search(self, threads: int) -> None:
         """Try fusion plans of fetches of windows, then neighbors of the best."""
+        if self.arcs is None:
+            self._tabulate()
         assert self.arcs is not None
         stop = self.stop
         self._try_long(stop)
@@ -400,7 +403,7 @@ class _Search(NamedPlans):
     @property
     def _names_first(self) -> bool:
         """Whether the plans that the search of the bound names go before others."""
-        return self._in_any and not self.few
+        return self._in_any and self._has_many
 
     def _try_named(self) -> None:
         """Try fusion plans that the search of the bound names, until more are rare."""
@@ -506,15 +509,18 @@ class _Search(NamedPlans):
         if self.best is None:
             self.attempt(single_operations(self.listed))
         self.interrupted |= not self._in_any
-        best, request, arcs = self.finish(), self.request, self.arcs
+        best, request = self.finish(), self.request
         if best is None:
             if self.unfit:
                 raise InfeasibleError(_UNFIT)
             return Result(residency_plan=None, notes=(*self.notes, _NONE_FITS), cut_short=True)
         outcome = best.outcome
         certificate = self.proof
-        if certificate is None and arcs is not None and self._in_any:
-            certificate = arcs.certificate(self._least())
+        if certificate is None and self._in_any:
+            if self.arcs is None:
+                self._tabulate()
+            assert self.arcs is not None
+            certificate = self.arcs.certificate(self._least())
         return replace(
             outcome,
             class_bound=None,

@@ -59,7 +59,7 @@ class SolveParams(Params):
 
     all_policies_operations: Count = 5_000
     finish_s: Amount = 7e-5
-    list_fraction: Share = 0.2
+    list_fraction: Share = 0.1
     list_gap: Amount = 1e-3
     replay_page_fraction: Share = 0.25
     replay_start_fraction: Share = 0.1

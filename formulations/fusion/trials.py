@@ -20,7 +20,7 @@ from formulations.fusion.work import PAGE_SHARE, PLAN_S, STEP_S
 from formulations.residency import page
 from formulations.residency.plain.search import is_small
 from spmopt.assemble.cost import residency_plan_value
-from spmopt.core.errors import InfeasibleError
+from spmopt.core.errors import InfeasibleError, InputError
 from spmopt.core.fusion.fused_groups import FusionPlan, Origin
 from spmopt.core.fusion.parts import count_accesses
 from spmopt.core.fusion.tileable_graph import TileableGraph, whole
@@ -173,7 +173,10 @@ class FusionPlanTrials:
             gap = max(gap, self.params.rough_gap)
         self._tried.add(_fusion_of(fusion_plan))
         since = self.clock
-        problem, origins = self.searched.problem(fusion_plan)
+        try:
+            problem, origins = self.searched.problem(fusion_plan)
+        except InputError:
+            return  # groups that are legal, but cut a tensor along two axes into parts of bytes
         given = mappings or {}
         if steps >= _LONG and problem.several_mappings:
             given = self._sample(problem, origins, given)

@@ -73,7 +73,13 @@ def tileable(graph: Graph, machine: Machine, *, mapper: str = LOWERINGS[0]) -> T
         for at, (node, used, rows) in enumerate(zip(low.nodes, low.used, striped.rows, strict=True))
     ]
     every = _tile(low, axes, first, untiled)
-    others = [(axis, _tile(low, axes, axis, every)) for axis in further]
+    # Stripes are those of rows: fusion tiles along a further axis of the same would be a grid of it
+    # and itself.
+    others = [
+        (axis, _tile(low, axes, axis, every))
+        for axis in further
+        if not striped.are_along([axis.cut(axes, node) for node in low.nodes])
+    ]
     found = TileableGraph(
         name=graph.name,
         machine=machine,
@@ -185,11 +191,25 @@ class StripeMappings:
                     same = layouts.setdefault(tensor, rows.layout(value)) == rows.layout(value)
                     fits &= same and found.setdefault(tensor, window) == window
             fits &= used.reads != () and found.keys() >= {*used.outputs}
+            # What has rows of its own in a stripe has a share of the batch too, and is nowhere whole.
+            shared = {*_tensors(used, batch, whole=True)}
+            whole = cut.windows if cut else ()
+            shared |= {t for t, window in zip(tensors, whole, strict=fits) if window is None}
+            fits &= not found.keys() & shared
             # Of what is cut each row of each micro-batch is whole bytes.
             parts = dict.fromkeys(_tensors(used, batch, whole=False), self._batch)
             parts |= {t: self._batch * window.size for t, window in found.items()}
             fits &= not any(low.sizes[t] % count for t, count in parts.items())
             self.rows.append(Rows(cut.count, found) if cut and fits else None)
+
+    def are_along(self, ways: Sequence[tuple[NodeCut, int] | None]) -> bool:
+        """Return whether stripes and fusion tiles, by node, cut any operand along one axis."""
+        return any(
+            axis is not None and axis == other
+            for (_, cut), rows, way in zip(self._cuts, self.rows, ways, strict=True)
+            if rows is not None and cut is not None and way is not None
+            for axis, other in zip(cut.axes, (*way[0].inputs, *way[0].outputs), strict=True)
+        )
 
     def __reduce__(self) -> tuple[object, ...]:
         # Caches of mappings are large; another process builds its own from the graph.

@@ -86,9 +86,17 @@ class TileableGraph:
         ------
         InputError
             An operation in several fusion tiles cuts a tensor that leaves a remainder, or has a
-            result that it neither cuts nor sums up.
+            result that it neither cuts nor sums up; or it takes rows of a tensor that it does not
+            cut.
         """
         for operation in self.operations:
+            rows = set[int]() if operation.rows is None else {*operation.rows.windows}
+            if rows - operation.cut:
+                raise InputError(
+                    f"{operation.name}: stripes take rows of "
+                    f"{self.tensors[min(rows - operation.cut)].name}, which is whole to each "
+                    "fusion tile; cut it, or leave its rows out"
+                )
             counts = [count for count in operation.mappings if 1 < count <= self.batch]
             if not counts:
                 continue

@@ -19,7 +19,7 @@ from formulations.fusion.boundary_duals import BoundaryDuals, PricedFusedGroup
 from formulations.fusion.fused_group import FusedGroupProgram
 from formulations.fusion.paths import FusedGroupArcs
 from formulations.fusion.tileable import Listed
-from spmopt.core.errors import InfeasibleError
+from spmopt.core.errors import InfeasibleError, InputError
 from spmopt.core.fusion.certificate import FusionCertificate
 from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
 from spmopt.core.fusion.fusion_space import FusionSpace
@@ -172,7 +172,8 @@ def test_bounds_of_fusion_plans_with_stripes_rise_and_are_proved(
     for _ in islice(search.steps(), 8):
         pass
     exact = float(fusion_bound(found, search.certificate()[0]))
-    assert exact == pytest.approx(max(search.best, figures.compulsory), rel=1e-6, abs=1e-12)
+    # Paths may be tighter than the program.
+    assert exact >= max(search.best, figures.compulsory) * (1 - 1e-6) - 1e-12
     assert exact >= plain * (1 - 1e-6) - 1e-12
     for fusion_plan in islice(fusion_plans(found), 0, 30, 6):
         value = relaxed(found, fusion_plan, objective)
@@ -376,3 +377,37 @@ def test_stripes_beyond_the_rows_there_are_take_no_time() -> None:
     assert "in some of 1000000000000 stripes" in found.obstacle(
         FusedGroup(begin=0, end=1, stripes=10**12)
     )
+
+
+def test_what_is_whole_to_a_stripe_has_no_rows_in_it() -> None:
+    """A vector with rows that no channel has; an operand that is read by rows and whole."""
+    b = GraphBuilder("vector", element_type="int8")
+    x, g = b.input("x", (1, 16, 64)), b.input("g", (16, 1))
+    y = b.add("MatMul", [b.weight("a", (16, 16)), b.add("Add", [x, g])], name="product")
+    vector = tileable(b.finish([b.add("Add", [y, g])]), MACHINE)
+    b = GraphBuilder("square", element_type="int8")
+    x = b.add("MaxPool", [b.input("x", (2, 3, 6, 6))], kernel_shape=(3, 1), pads=(1, 0, 1, 0))
+    square = tileable(b.finish([b.add("MatMul", [x, x], name="square")]), MACHINE)
+    for found in (vector, square):
+        for operation in found.operations:
+            assert operation.rows is None or operation.rows.windows.keys() <= operation.cut
+    assert "square cannot be cut" in square.obstacle(
+        FusedGroup(begin=0, end=2, micro_batches=2, stripes=2)
+    )
+    first, *others = square.operations
+    broken = replace(first, cut=frozenset())
+    with pytest.raises(InputError, match="stripes take rows of .*, which is whole to each"):
+        replace(square, operations=(broken, *others))
+
+
+def test_no_further_axis_is_that_of_the_rows() -> None:
+    """Fusion tiles of rows and stripes of the same rows would be a grid of parts that are none."""
+    b = GraphBuilder("rows", element_type="int8")
+    x, g = b.input("x", (1, 2, 256)), b.input("g", (2, 1))
+    y = b.add("MatMul", [b.weight("a", (2, 2)), b.add("Add", [x, g])])
+    y = b.add("Add", [y, g])
+    for _ in range(3):
+        y = b.add("MaxPool", [y], kernel_shape=(3,), pads=(1, 1))
+    found = tileable(b.finish([y]), MACHINE)
+    assert any(each.rows is not None for each in found.operations)
+    assert [each.along for each in found.others] == []

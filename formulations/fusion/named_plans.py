@@ -55,7 +55,7 @@ class NamedPlans(FusionPlanTrials):
     def _expect(self, fusion_plan: FusionPlan) -> float:
         """Return a likely cost of a named plan: as much above its programs as the best of its kind.
 
-        Programs of stripes know little of the room that others take.
+        Programs of stripes know sums of all stripes alone.
         """
         above = self._above.get(_has_stripes(fusion_plan), 1.0)
         return self.named[fusion_plan].least * above

@@ -58,11 +58,8 @@ class Agreement(ChainedPlans):
         self.fusion_plan: FusionPlan = ()
         self.exact = False
 
-    def search_plans(self, *, improve: bool = True) -> Iterator[float]:
-        """Search fusion plans of low cost, and dual values to begin with; yield the bound.
-
-        ``improve``: look for better plans at the dual values of each, until there are none.
-        """
+    def search_plans(self) -> Iterator[float]:
+        """Search fusion plans of low cost, and dual values to begin with; yield the bound."""
         self._look(self.center)
         yield self.best
         short = yield from self._agree_along(self._short_plan())
@@ -74,8 +71,7 @@ class Agreement(ChainedPlans):
         if single.duals is not None and self._path(single.duals)[0] > self.best:
             self._look(single.duals)
             yield self.best
-        if improve:
-            yield from self.improve(short, single)
+        yield from self.improve(short, single)
 
     def finer(self) -> Agreement:
         """Return a search with ``fine`` programs that begins where this one has come to."""

@@ -248,7 +248,8 @@ def _take_turns(
 ) -> Generator[News, None, tuple[Agreement, CheapestFusionPlan]]:
     """Yield bounds and fusion plans, of equal counted work, as far as each may take of the time."""
     work, plans = arcs.work, search.search_plans()
-    limit, last, spent = arcs.listed.params.narrow_fraction * seconds, next(paths), [0.0, 0.0]
+    limit = arcs.listed.params.narrow_fraction * seconds / 2
+    last, spent = next(paths), [0.0, 0.0]
     yield last
     while min(spent) < limit:
         turn = spent.index(min(spent))

@@ -26,6 +26,8 @@ _BETWEEN = 20
 """Programs that are built between two times at which the bound is yielded."""
 _ROUNDS = 4
 """Paths searched between two such times."""
+_HALF = 0.5
+"""Of a byte's transfer: what neither group at a boundary pays alone."""
 _ENOUGH = 0.5
 """Of the gain that the cheapest path promises: a plan that gains so much is the next."""
 _FAILURES = 4
@@ -57,11 +59,16 @@ class ChainedPlans(PricedArcs):
     def improve(self, *starts: Chain) -> Iterator[float]:
         """Search better plans, from the dual values of some on; yield the bound often.
 
-        First of groups between natural boundaries, which are few, then of all.
+        First of groups between natural boundaries, which are few, then of all. The first plan is
+        the best where a byte on chip is worth half of its transfer at every boundary.
         """
         natural = np.isin(self.sparse.begin, [0, *self.listed.boundaries])
         natural &= np.isin(self.sparse.end, [*self.listed.boundaries, self.listed.count])
         single = self.sparse.end - self.sparse.begin == 1
+        half = np.full(self.duals.count, _HALF * self.planes.unit)
+        fusion_plan = yield from self._cheapest_among(single | natural, half, -np.inf)
+        first = yield from self._agree_along(fusion_plan)
+        starts = (first, *starts)
         for among in (single | natural, np.ones_like(single)):
             for start in starts:
                 yield from self._improve_plan(among, start)

@@ -406,9 +406,14 @@ class _Search(NamedPlans):
         return self._in_any and self._has_many
 
     def _try_named(self) -> None:
-        """Try fusion plans that the search of the bound names, until more are rare."""
+        """Try fusion plans that the search of the bound names, until more are rare.
+
+        Where there are stripes, of which programs promise too much, half of the time is for others.
+        """
         assert self.bounding is not None
-        while not self.stop():
+        striped = has_stripes(self.tileable, self.fusion_space)
+        most = self.end / 2 if striped else self.end
+        while not self.stop() and self.clock <= most:
             if self.attempt_named():
                 continue
             if self.settled:

@@ -65,7 +65,7 @@ class News(NamedTuple):
 _LOST_GAIN = 0.02
 """Of the gain of duals at boundaries: the share that its proof may lose so that it is short."""
 _SAME = 1e-5
-"""Of the bound: the rise that justifies the last proof."""
+"""Of the bound: what the first proof may lose, and the rise that justifies the last one."""
 _WORTH = 5e-4
 """Of the bound: the rise that justifies a proof, which takes seconds to check."""
 _SPLIT_STEPS = 24
@@ -238,7 +238,7 @@ def improve(task: BoundingTask, seconds: float = inf, proofs: bool = False) -> G
         yield from (each._replace(settled=True) for each in paths)
         return
     search, found = yield from _take_turns(arcs, Agreement(arcs), paths, seconds)
-    proof = arcs.certificate(found.value * (1 - _LOST))
+    proof = arcs.certificate(found.value * (1 - _SAME))
     yield News(found, {}, {}, proof, arcs.work.seconds)
     yield from _agree(arcs, search, found, seconds)
 

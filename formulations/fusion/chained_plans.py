@@ -32,7 +32,7 @@ _ENOUGH = 0.5
 """Of the gain that the cheapest path promises: a plan that gains so much is the next."""
 _FAILURES = 4
 """Plans in a row that are no better than the best, before a search ends."""
-_STEP = 2e-4
+STEP = 2e-4
 """Of an operation's mean cost: the worth of a step less, which takes time to schedule."""
 
 
@@ -54,7 +54,7 @@ class ChainedPlans(PricedArcs):
         self.cheapest: FusionPlan = ()
         self.least, self._told = np.inf, 0
         mean = max(self.listed.compulsory, 0.0) / max(self.listed.count, 1)
-        self._steps = _STEP * mean * self.sparse.steps(self._tiles).astype(np.float64)
+        self._steps = STEP * mean * self.sparse.steps(self._tiles).astype(np.float64)
 
     def improve(self, *starts: Chain) -> Iterator[float]:
         """Search better plans, from the dual values of some on; yield the bound often.

@@ -147,11 +147,14 @@ def test_proofs_are_told_while_the_bound_rises() -> None:
         if proof is None:
             plain = found.value
             continue
-        assert found.value > plain
-        assert float(fusion_bound(listed, proof)) >= found.value * (1 - 1e-6)
+        assert found.value >= plain
+        # The first one, without dual values, may lose a little so that it is short.
+        lost = 1e-6 if told else 1e-5
+        assert float(fusion_bound(listed, proof)) >= found.value * (1 - lost)
         told += 1
-        if told == 2:
+        if told == 3:
             break
+    assert found.value > plain
     assert told
 
 

@@ -46,7 +46,7 @@ class Boundaries:
         self.groups = sorted({*self.crossing[0], *self.crossing[1], REST})
         self.number = {group: place for place, group in enumerate(self.groups)}
         count = len(self.groups)
-        # Of very many tiles of one class what they find is known of all together, and takes no
+        # Very many tiles of one class have one column for the bytes that they find, which take no
         # room: a column of each would take minutes.
         counts, tiles = program.counts, program.micro_batches
         self.tiles = 1 if len(counts) == 1 and tiles > _MOST_TILES else tiles

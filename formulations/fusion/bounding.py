@@ -65,7 +65,7 @@ class News(NamedTuple):
 _LOST_GAIN = 0.02
 """Of the gain of duals at boundaries: the share that its proof may lose so that it is short."""
 _SAME = 1e-5
-"""Of the bound: what the first proof may lose, and the rise that justifies the last one."""
+"""Of the bound: the most that the first proof loses, and the rise that justifies the last one."""
 _WORTH = 5e-4
 """Of the bound: the rise that justifies a proof, which takes seconds to check."""
 _SPLIT_STEPS = 24

@@ -27,7 +27,7 @@ _BETWEEN = 20
 _ROUNDS = 4
 """Paths searched between two such times."""
 _HALF = 0.5
-"""Of a byte's transfer: what neither group at a boundary pays alone."""
+"""Of a byte's transfer: the dual value of a byte at every boundary, for the first plan."""
 _ENOUGH = 0.5
 """Of the gain that the cheapest path promises: a plan that gains so much is the next."""
 _FAILURES = 4

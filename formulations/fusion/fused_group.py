@@ -166,8 +166,8 @@ class FusedGroupProgram(FusedGroupRows):
         by_step = dict(touched)
         for each in patterns:
             uses = [(step, by_step[step % self.steps]) for step in each.uses]
-            # Steps of a later stripe may come before operations of this one: live is what the next
-            # use reads, and behind the last what is needed after the group.
+            # Steps of a later stripe may come before operations of this one: contents are
+            # live if the next use reads them, after the last if they are needed after the group.
             live = [*(use.reads for _, use in uses[1:]), touched[-1][1].live_after]
             yield Used(
                 [tensor],

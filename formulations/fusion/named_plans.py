@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from formulations.fusion.chain import Chain
 from formulations.fusion.chained_plans import STEP
-from formulations.fusion.trials import FusionPlanTrials, steps_of
+from formulations.fusion.trials import FusionPlanTrials, in_stripes, steps_of
 from formulations.fusion.work import STEP_S
 from spmopt.core.fusion.fused_groups import FusionPlan
 from spmopt.core.fusion.tileable_graph import TileableGraph
@@ -46,7 +46,7 @@ class NamedPlans(FusionPlanTrials):
             self.attempt(fusion_plan, mappings=dict(found.mappings))
             if self.latest is not None and self.latest.fusion_plan == fusion_plan:
                 self._programs[fusion_plan] = found.least
-                if not _has_stripes(fusion_plan):
+                if not in_stripes(fusion_plan):
                     above = float(self.latest.value) / found.least
                     self._above = min(self._above, above) if self._above > 1 else above
             return True
@@ -57,7 +57,7 @@ class NamedPlans(FusionPlanTrials):
 
         Programs of stripes know sums of all stripes alone: schedules are 0 to 13 % above them.
         """
-        above = 1.0 if _has_stripes(fusion_plan) else self._above
+        above = 1.0 if in_stripes(fusion_plan) else self._above
         # Many plans promise the same: those of few steps are scheduled sooner, and rounded less.
         steps = STEP * steps_of(fusion_plan) / len(self.tileable.operations)
         return self.named[fusion_plan].least * above * (1 + steps)
@@ -70,11 +70,7 @@ class NamedPlans(FusionPlanTrials):
         """
         if self.best is None or self.best.fusion_plan not in self._programs:
             return False
-        if _has_stripes(self.best.fusion_plan):
+        if in_stripes(self.best.fusion_plan):
             return False
         least = self._programs[self.best.fusion_plan]
         return least - self.bound < float(self.best.value) - least
-
-
-def _has_stripes(fusion_plan: FusionPlan) -> bool:
-    return any(each.stripes > 1 for each in fusion_plan)

@@ -46,6 +46,11 @@ def steps_of(fusion_plan: FusionPlan) -> int:
     return sum((each.end - each.begin) * each.count for each in fusion_plan)
 
 
+def in_stripes(fusion_plan: FusionPlan) -> bool:
+    """Return whether fused groups of a fusion plan are in stripes."""
+    return any(each.stripes > 1 for each in fusion_plan)
+
+
 def _fusion_of(fusion_plan: FusionPlan) -> FusionPlan:
     """Return the fused groups in tiles: other fused groups are untiled, whatever their boundaries.
 
@@ -190,8 +195,8 @@ class FusionPlanTrials:
         )
         seconds = left / _FEW_AT_LEAST if self.few else left
         # Programs of stripes promise more than there is: too often for a second look.
-        open_ = not any(each.stripes > 1 for each in fusion_plan)
-        found = self.schedule_all(problem, asked, seconds, first, refined=self.few, open_=open_)
+        closer = not in_stripes(fusion_plan)
+        found = self.schedule_all(problem, asked, seconds, first, refined=self.few, closer=closer)
         self._rate = max(self._rate, (self.clock - since) / steps)
         if found is None or found.residency_plan is None:
             return
@@ -293,19 +298,19 @@ class FusionPlanTrials:
         *,
         refined: bool,
         counted: bool = False,
-        open_: bool = True,
+        closer: bool = True,
     ) -> Result | None:
         """Schedule a problem in about so many seconds; None if that cannot be.
 
         ``first`` (n,): mappings to begin with; ``refined``: by the plain model too, not only by a
-        rounded optimum in bytes; ``counted``: in whole cycles in the end; ``open_``: so, too, where
+        rounded optimum in bytes; ``counted``: in whole cycles in the end; ``closer``: so where
         rounding leaves open whether it is better than the best.
         """
         work = Work()
         phase = replace(request, work=work).phase(max(seconds / PAGE_SHARE, 0.0))
         try:
             rounded = page.round_columns(problem, phase, coarse=not refined, first=first)
-            found, undecided = rounded.result, open_ and self._is_undecided(problem, rounded)
+            found, undecided = rounded.result, closer and self._is_undecided(problem, rounded)
             if refined or undecided:
                 part = phase if refined else phase.phase(seconds / _FEW_AT_LEAST)
                 if not refined and problem.several_mappings:

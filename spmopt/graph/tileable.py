@@ -73,8 +73,8 @@ def tileable(graph: Graph, machine: Machine, *, mapper: str = LOWERINGS[0]) -> T
         for at, (node, used, rows) in enumerate(zip(low.nodes, low.used, striped.rows, strict=True))
     ]
     every = _tile(low, axes, first, untiled)
-    # Stripes are those of rows: fusion tiles along a further axis of the same would be a grid of it
-    # and itself.
+    # Stripes cut rows. Fusion tiles along a further axis of the same rows would make a grid of
+    # parts that are none.
     others = [
         (axis, _tile(low, axes, axis, every))
         for axis in further
@@ -191,7 +191,7 @@ class StripeMappings:
                     same = layouts.setdefault(tensor, rows.layout(value)) == rows.layout(value)
                     fits &= same and found.setdefault(tensor, window) == window
             fits &= used.reads != () and found.keys() >= {*used.outputs}
-            # What has rows in a stripe has a share of the batch too, and is nowhere whole.
+            # A tensor with rows in a stripe has a share of the batch too, and is nowhere whole.
             shared = {*_tensors(used, batch, whole=True)}
             whole = cut.windows if cut else ()
             shared |= {t for t, window in zip(tensors, whole, strict=fits) if window is None}

@@ -15,7 +15,7 @@ last). Nothing is known of the bytes on chip when the fused group begins and end
   uses it in each of them.
 
 Stripes are uneven, and have dual values that are the same in all. Some rows are used in several:
-their bytes take a path that is that of a cut tensor, but longer than one fusion tile. Of each
+their bytes take a path as those of a cut tensor do, but longer than one fusion tile. Of each
 pattern of uses (:class:`~spmopt.core.fusion.stripe_bounds.UsePattern`) it is known how many bytes
 begin it in each fusion tile.
 

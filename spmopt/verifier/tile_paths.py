@@ -262,7 +262,7 @@ def _by_pattern(
         by_step = {step: use for use, step in own}
         for each in patterns[tensor]:
             found = [(by_step[at % steps], at) for at in each.uses]
-            # Needed after a use is what the next one reads, in whatever order operations are.
+            # Contents are needed after a use if the next one reads them.
             live = [*(use.reads for use, _ in found[1:]), own[-1][0].live]
             pairs = zip(found, live, strict=True)
             yield each, [(use._replace(live=needed), at) for (use, at), needed in pairs]

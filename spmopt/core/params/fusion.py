@@ -20,7 +20,7 @@ class FusionParams(Params):
         had none after 10 s without this limit.
     narrow_fraction
         Until then fusion plans without stripes are searched alone, once there is a first one, and
-        the bound rises without dual values at boundaries, beside the search of plans from these.
+        the bound rises without dual values at boundaries, in turns with the search of plans.
     check_fraction
         Most time that the check of a proof may take.
     finish_fraction

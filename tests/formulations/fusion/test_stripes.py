@@ -236,7 +236,7 @@ def total(found: TileableGraph, at: int, own: tuple[int, ...]) -> int:
 
 
 def residual(*, before: bool = False) -> TileableGraph:
-    """Two windows of three rows, and a sum with what goes in, of two images of twelve rows."""
+    """Two windows of three rows, and a sum with their input, of two images of twelve rows."""
     b = GraphBuilder("residual")
     x = b.input("x", (2, 1, 12, 1))
     x = y = b.add("Relu", [b.add("Relu", [x], name="p") if before else x], name="r")

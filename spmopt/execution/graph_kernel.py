@@ -169,7 +169,8 @@ class GraphKernel:
         several = origin.micro_batches > 1
         cut = self._cuts[origin.axis][origin.operation] if several else None
         # Without a cut operand only the place of the result says which share is meant.
-        by_place = cut is not None and (node.operator in _BY_PLACE or not any_axis(cut.inputs))
+        placed = node.operator in _BY_PLACE or "causal" in node.attributes
+        by_place = cut is not None and (placed or not any_axis(cut.inputs))
         # An output that is read too is a partial sum, or is updated in place.
         there = {*map(self.layout.tensor_of, operation.reads)}
         old = {v for v, t in zip(node.outputs, used.outputs, strict=True) if t in there}

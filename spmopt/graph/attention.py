@@ -13,11 +13,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from string import ascii_lowercase
 
-from spmopt.core.graph import Graph, Node
+from spmopt.core.graph import Attribute, Graph, Node
 from spmopt.graph import operators
 from spmopt.graph.build import renumber
 from spmopt.graph.naming import Names, find_unused
-from spmopt.graph.operators.attention import SCORES
+from spmopt.graph.operators.attention import CAUSAL, SCORES
 from spmopt.graph.operators.attributes import integer, position, text
 from spmopt.graph.operators.spec import Shape, Style
 
@@ -65,7 +65,7 @@ class _Attention:
 
     nodes: Sequence[Node]
     inputs: tuple[int, ...]
-    attributes: Mapping[str, str]
+    attributes: Mapping[str, Attribute]
 
     def join(self, names: Names) -> Node:
         """Return the node, named by the common beginning of the others' names."""
@@ -109,6 +109,10 @@ class _Finder:
             return None
         if not plain or not _are_rows(*equations):
             return None
+        causal = {name: softmax.attributes[name] for name in CAUSAL if name in softmax.attributes}
+        # Rows of scores are tokens, in the softmax and in the product.
+        if causal and self._shape(first.outputs[0])[-2] != of_softmax[-2]:
+            return None
         inputs, words = [*first.inputs, second.inputs[1]], list[str]()
         for node, at in between:
             operands = list[str]()
@@ -117,7 +121,8 @@ class _Finder:
                 inputs += [value] if place != at else []
             words.append(f"{node.operator}:{','.join(operands)}")
         attributes = {"first": equations[0], "second": equations[1], "between": " ".join(words)}
-        return _Attention([first, *chain, softmax, *views, second], tuple(inputs), attributes)
+        nodes = [first, *chain, softmax, *views, second]
+        return _Attention(nodes, tuple(inputs), {**attributes, **causal})
 
     def _is_last_axis(self, node: Node) -> bool:
         """Return whether a node is a softmax along the last axis, of scores that it alone reads."""

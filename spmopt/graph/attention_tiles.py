@@ -3,22 +3,27 @@
 For each block of queries all blocks of keys and values pass by, or those of one head are held from
 one block of queries to the next. The scratchpad has two blocks of each operand and result, the
 scores of a block, and of each query in it a maximum, a sum and, where keys are in several blocks,
-the context so far, in the type of sums.
+the context so far, in the type of sums. Where the softmax is causal, blocks of keys of which no
+query of a block sees any are left out.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
 from typing import NamedTuple, Self
 
+import numpy as np
+
 from spmopt.core.machine import Machine, SystolicArray
 from spmopt.core.operation import Operand
+from spmopt.core.table import Ints
 from spmopt.graph.cycles import compute_cycles
-from spmopt.graph.operators.attention import score_axes
+from spmopt.graph.operators.attention import CAUSAL, score_axes
+from spmopt.graph.operators.attributes import integer
 from spmopt.graph.operators.spec import Attributes, Gemm, Shape, Shapes
 
 _FIRST_SLACK, _NEAR = 10, 32
@@ -43,16 +48,20 @@ class Blocks(NamedTuple):
         How often keys and values are fetched.
     masks
         How often each mask is fetched.
+    scores
+        How many are computed.
     """
 
     scratch_bytes: int
     cycles: int
     fetches: int
     masks: tuple[int, ...] = ()
+    scores: int = 0
 
     def replaces(self, other: Blocks) -> bool:
         """Return whether it hardly takes or fetches more than another in anything."""
-        pairs = zip((*self[1:3], *self.masks), (*other[1:3], *other.masks), strict=True)
+        mine, others = ((*each[1:3], *each.masks, each.scores) for each in (self, other))
+        pairs = zip(mine, others, strict=True)
         return all(_NEAR * mine <= (_NEAR + 1) * its for mine, its in pairs)
 
     def coarse_room(self, room: int) -> int:
@@ -119,6 +128,52 @@ class Mask(NamedTuple):
         return room, -(-attention.first.batch * times // self.slices)
 
 
+class Visible(NamedTuple):
+    """How many keys are visible to blocks of queries.
+
+    Attributes
+    ----------
+    keys : (k,)
+        Different numbers.
+    blocks, rows : (k,)
+        Blocks of queries to which so many are visible, and their rows.
+    """
+
+    keys: Ints
+    blocks: Ints
+    rows: Ints
+
+    def key_blocks(self, keys: int, most: int) -> KeyBlocks:
+        """Return the blocks of so many of ``most`` keys that they meet."""
+        blocks = -(-self.keys // keys)
+        met = np.minimum(blocks * keys, most)
+        return KeyBlocks(
+            blocks=int(self.blocks @ blocks),
+            keys=int(self.blocks @ met),
+            scores=int(self.rows @ met),
+            again=int(self.rows @ np.maximum(blocks - 1, 0)),
+        )
+
+
+class KeyBlocks(NamedTuple):
+    """Blocks of keys that meet blocks of queries, of one head and all its queries.
+
+    Attributes
+    ----------
+    blocks, keys
+        How many, and their keys.
+    scores
+        Of them and the queries that they meet.
+    again
+        Queries, each as often as its context is rescaled.
+    """
+
+    blocks: int
+    keys: int
+    scores: int
+    again: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class Attention:
     """Sizes of an attention.
@@ -137,6 +192,11 @@ class Attention:
         Of an element of sums.
     element_type
         Of products; None: any.
+    causal
+        How many rows of scores in a row are of one token, and how many rows until the tokens come
+        again; 0: each row sees all keys.
+    hidden
+        Keys after the last token.
     """
 
     first: Gemm
@@ -146,6 +206,8 @@ class Attention:
     work: int = 0
     sum_bytes: int
     element_type: str | None
+    causal: tuple[int, int] = (0, 0)
+    hidden: int = 0
 
     @classmethod
     def of(
@@ -162,6 +224,7 @@ class Attention:
         """Return the attention of operands of some shapes; ``sizes``: theirs, and the context's."""
         scores, heads = score_axes(inputs, attributes)
         first, second = products
+        causal, hidden = (integer(attributes, name, 0) for name in CAUSAL)
         return cls(
             first=first,
             second=second,
@@ -173,12 +236,30 @@ class Attention:
             work=work,
             sum_bytes=sum_bytes,
             element_type=element_type,
+            causal=(causal, scores[-2]) if causal else (0, 0),
+            hidden=hidden,
         )
 
-    @property
-    def scores(self) -> int:
-        """Number of scores."""
-        return self.first.batch * self.first.m * self.first.n
+    def visible_to(self, queries: int) -> Visible:
+        """Return the keys that are visible to blocks of so many queries, of one head."""
+        rows, every = self.first.m, self.first.n
+        each, period = self.causal
+        if not each:
+            return Visible(np.array([every]), np.array([-(-rows // queries)]), np.array([rows]))
+        ends = np.minimum(np.arange(queries, rows + queries, queries), rows)
+        begins = ends - np.diff(ends, prepend=0)
+        # The last row of a block sees most, unless the tokens come again within it.
+        last = np.where(begins // period < (ends - 1) // period, period - 1, (ends - 1) % period)
+        # Fusion tiles of some rows are alike: each costs what the last of them does.
+        most = np.clip(every - self.hidden - (period - 1 - last) // each, 0, every)
+        keys, place, blocks = np.unique(most, return_inverse=True, return_counts=True)
+        return Visible(keys, blocks, np.bincount(place.ravel(), ends - begins).astype(np.int64))
+
+    def products(self, blocks: Blocks) -> list[Gemm]:
+        """Return both products, of as many queries as have that many scores."""
+        first = self.first
+        rows = -(-blocks.scores // (first.batch * first.n))
+        return [replace(each, m=rows) for each in (first, self.second)]
 
     def operands(self, used: Sequence[int], blocks: Blocks) -> dict[int, Operand]:
         """Return how tensors are used: those of queries, keys, values and masks, by place."""
@@ -207,28 +288,36 @@ class Attention:
         for masks in dict.fromkeys((tuple(held), tuple(streamed))):
             yield room + sum(own for own, _ in masks), tuple(times for _, times in masks)
 
-    def cycles(self, machine: Machine, queries: int, keys: int) -> int:
+    def cycles(self, machine: Machine, queries: int, keys: int, met: KeyBlocks) -> int:
         """Return the cycles of such blocks."""
         first, second = self.first, self.second
-        key_blocks = -(-first.n // keys)
-        count = first.batch * -(-first.m // queries) * key_blocks
+        count = first.batch * met.blocks
         products = (
             Gemm(m=queries, k=first.k, n=keys, batch=count),
             Gemm(m=queries, k=keys, n=second.n, batch=count),
         )
         # A product and a sum of each element of the context.
-        rescaling = 2 * (key_blocks - 1) * first.batch * first.m * second.n
-        return compute_cycles(machine, self.work + rescaling, None) + sum(
+        rescaling = 2 * met.again * first.batch * second.n
+        work = -(-self.work * met.scores // (first.m * first.n))
+        return compute_cycles(machine, work + rescaling, None) + sum(
             compute_cycles(machine, 2 * each.macs, each, self.element_type) for each in products
         )
 
     def blocks(self, machine: Machine, queries: int, keys: int, most: int) -> Iterator[Blocks]:
         """Yield the figures of such blocks that need no more than ``most`` bytes."""
-        several = -(-self.first.m // queries)
         fit = [each for each in self.rooms(queries, keys) if each[0] <= most]
-        cycles = self.cycles(machine, queries, keys) if fit else 0
+        if not fit:
+            return
+        met = _visible(self, queries).key_blocks(keys, self.first.n)
+        cycles = self.cycles(machine, queries, keys, met)
+        times = -(-met.keys // self.first.n) if keys < self.first.n else 1
         for room, masks in fit:
-            yield Blocks(room, cycles, several if keys < self.first.n else 1, masks)
+            yield Blocks(room, cycles, times, masks, self.first.batch * met.scores)
+
+
+@lru_cache(16)
+def _visible(attention: Attention, queries: int) -> Visible:
+    return attention.visible_to(queries)
 
 
 @lru_cache(512)
@@ -249,7 +338,8 @@ def attention_blocks(attention: Attention, machine: Machine, most: int) -> tuple
     }
     if not found:
         least = min(attention.rooms(1, 1))
-        found = {Blocks(most, attention.cycles(machine, 1, 1), attention.first.m, least[1])}
+        every = [*attention.blocks(machine, 1, 1, least[0])]
+        found = {each._replace(scratch_bytes=most) for each in every}
     fastest = min((each.cycles for each in found if each.scratch_bytes <= most), default=0)
 
     def order(each: Blocks) -> tuple[object, ...]:

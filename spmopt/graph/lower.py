@@ -319,15 +319,17 @@ class Mapper:
             element_type=of_type,
         )
         every = attention_blocks(attention, machine, budget_bytes(machine))
-        # Scores are written, read for their softmax, written again, and read by the second product.
-        inner = (of_sums + own.bytes_of(1)) * attention.scores
         found = list[OpMapping]()
         for each in every if self.name in CHOOSE else every[:1]:
             tiling = Tiling(
                 operands=attention.operands(used.inputs, each), scratch_bytes=each.scratch_bytes
             )
+            # They are written, read for their softmax, written again, and read by the second
+            # product.
+            inner = (of_sums + own.bytes_of(1)) * each.scores
+            computed = attention.products(each)
             given, cycles = (at, used, sizes, tiling), each.cycles
-            found.append(self._mapping_of(*given, products=products, cycles=cycles, inner=inner))
+            found.append(self._mapping_of(*given, products=computed, cycles=cycles, inner=inner))
         return tuple(dict.fromkeys(found))
 
     def _type(self, value: int) -> ElementType:

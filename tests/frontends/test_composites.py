@@ -12,12 +12,15 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
+from onnx.reference import ReferenceEvaluator
 
 from spmopt.core.errors import InputError
 from spmopt.frontends.onnx_import import load_onnx
+from spmopt.graph.attention import OPERATOR, fuse_attention
 from spmopt.graph.folding import fold
 from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
+from tests.execution.called import evaluated
 
 from .figures import MACHINE, macs, moving, output_shapes, parameters
 from .models import Array, Shapes, floats, graph_of, ints, model, saved
@@ -130,6 +133,36 @@ def test_attention_with_a_cache_and_a_mask(tmp_path: Path) -> None:
     assert sorted(output_shapes(graph)) == [(2, 1, 64), (2, 2, 8, 16), (2, 2, 8, 16)]
     assert macs(graph) == 2 * 2 * 4 * 8 * 16
     assert moving(graph) == {"Einsum": 2, "Softmax": 1, "Add": 1, "Concat": 2, "Transpose": 2}
+
+
+@pytest.mark.parametrize("past", [0, 5])
+@pytest.mark.parametrize(("heads", "shared"), [(4, 4), (4, 2)])
+@pytest.mark.parametrize(("queries", "keys"), [(6, 6), (3, 6), (6, 4)])
+def test_causal_attention_is_that_of_onnx(
+    *, tmp_path: Path, queries: int, keys: int, heads: int, shared: int, past: int
+) -> None:
+    """As operations of their own, and as one; the result of the frontend has no scale."""
+    shapes = {"q": (2, heads, queries, 8), "k": (2, shared, keys, 8), "v": (2, shared, keys, 3)}
+    if past:
+        shapes |= {"pk": (2, shared, past, 8), "pv": (2, shared, past, 3)}
+    operands = ["q", "k", "v", *(["", "pk", "pv"] if past else [])]
+    outputs = ["y", *(["all_k", "all_v"] if past else [])]
+    attributes: dict[str, Any] = {"is_causal": 1, "scale": 1.0}
+    nodes = [make_node("Attention", operands, outputs, **attributes)]
+    made = model(nodes, shapes, outputs=outputs, opset=23, ir_version=11)
+    graph = load_onnx(saved(tmp_path, made))
+    draw = np.random.default_rng(queries)
+    given = {name: draw.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
+    (wanted, *_) = ReferenceEvaluator(made).run(None, given)
+    one = fuse_attention(graph)
+    assert sum(node.operator == OPERATOR for node in one.nodes) == 1
+    for each in (graph, one):
+        (found,) = (
+            value
+            for name, value in evaluated(each, given).items()
+            if value.shape == np.shape(wanted) and name.startswith("y")
+        )
+        assert np.allclose(found, wanted, atol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from spmopt.graph.attention_tiles import Attention, Mask, attention_blocks
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.cycles import compute_cycles
 from spmopt.graph.lower import lower
+from spmopt.graph.operators.attention import visible_keys
 from spmopt.graph.operators.spec import Gemm
 from spmopt.graph.tileable import tileable
 from spmopt.graph.training import training_graph
@@ -276,6 +277,67 @@ def test_blocks_move_and_need_what_going_through_them_does(keys: int, queries: i
         assert found.cycles >= compute_cycles(machine, 0, several)
 
 
+def walk_seen(attention: Attention, queries: int, keys: int) -> tuple[int, int, int]:
+    """Go through the pairs of blocks of which a query sees a key; return pairs, keys, scores."""
+    rows, every = attention.first.m, attention.first.n
+    every_row = {"causal": attention.causal[0], "hidden": attention.hidden}
+    visible = need(visible_keys(every_row, attention.causal[1], every)).tolist()
+    pairs = fetched = scores = 0
+    for row in range(0, rows, queries):
+        block = range(row, min(row + queries, rows))
+        for key in range(0, every, keys):
+            if any(visible[each % len(visible)] > key for each in block):
+                size = min(keys, every - key)
+                pairs, fetched, scores = pairs + 1, fetched + size, scores + size * len(block)
+    return pairs, fetched, scores
+
+
+@pytest.mark.parametrize(("each", "hidden", "period"), [(1, 8, 40), (4, 38, 40), (1, 3, 20)])
+@pytest.mark.parametrize(("keys", "queries"), [(48, 40), (16, 8), (7, 12), (5, 27), (1, 1)])
+def test_blocks_that_no_query_sees_are_left_out(
+    *, each: int, hidden: int, period: int, keys: int, queries: int
+) -> None:
+    causal = replace(ATTENTION, causal=(each, period), hidden=hidden)
+    pairs, fetched, scores = walk_seen(causal, queries, keys)
+    assert causal.visible_to(queries).key_blocks(keys, 48)[:3] == (pairs, fetched, scores)
+    machine = plain_machine(2**20, page_bytes=64, array=SystolicArray(rows=4, columns=4))
+    (found,), (all_of_them,) = (
+        [*which.blocks(machine, queries, keys, 2**20)] for which in (causal, ATTENTION)
+    )
+    assert found.scores == 3 * scores <= all_of_them.scores == 3 * 40 * 48
+    assert found.fetches == (-(-fetched // 48) if keys < 48 else 1) <= all_of_them.fetches
+    assert found.cycles <= all_of_them.cycles
+    assert found.scratch_bytes == all_of_them.scratch_bytes
+    first, second = causal.products(found)
+    assert 0 <= first.macs - 8 * found.scores < 3 * 8 * 48
+    assert 0 <= second.macs - 16 * found.scores < 3 * 16 * 48
+
+
+def test_a_row_of_scores_sees_the_keys_up_to_its_own_token() -> None:
+    assert visible_keys({}, 4, 6) is None
+    assert need(visible_keys({"causal": 1}, 4, 6)).tolist() == [3, 4, 5, 6]
+    assert need(visible_keys({"causal": 2}, 4, 6)).tolist() == [5, 5, 6, 6]
+    assert need(visible_keys({"causal": 1, "hidden": 2}, 4, 6)).tolist() == [1, 2, 3, 4]
+    assert need(visible_keys({"causal": 1, "hidden": -2}, 4, 2)).tolist() == [1, 2, 2, 2]
+
+
+@pytest.mark.parametrize("along", ["heads", "tokens"])
+def test_fusion_tiles_of_queries_cost_what_the_last_of_them_does(along: str) -> None:
+    """Those of heads see as few keys as all of them together."""
+    sizes = {"layers": 1, "sequence": 64, "hidden": 32, "heads": 4, "vocabulary": 48}
+    graph = zoo.network("gpt2", batch=1, **sizes)
+    found = tileable(graph, spmopt.machine("small-npu", spm="64KiB"))
+    axis = next(each for each in found.axes if each.along == along)
+    operation = next(each for each in axis.operations if each.kind == OPERATOR)
+    whole = min(each.macs for each in operation.common(1))
+    tiled = min(each.macs for each in operation.common(4))
+    # Of the last 16 queries each sees one key more than the one before.
+    scores = {"tokens": 4 * (16 * 64 - 16 * 15 // 2), "heads": 64 * 65 // 2}[along]
+    assert whole >= 2 * 8 * 64 * 65 // 2 * 4 > whole / 1.3
+    assert tiled >= 2 * 8 * scores > tiled / 1.3
+    assert (4 * tiled == whole) == (along == "heads")
+
+
 def test_parts_of_a_mask_are_told_by_the_axes_that_it_has() -> None:
     scores, heads = (4, 2, 3, 8, 16), (True, True, False, False, False)
     of = {
@@ -316,7 +378,7 @@ def test_a_larger_scratchpad_takes_no_longer_and_moves_no_more() -> None:
 def test_a_room_for_everything_fetches_once() -> None:
     machine = plain_machine(2**20, page_bytes=64)
     found = attention_blocks(ATTENTION, machine, 2**19)
-    assert found[0][2:] == (1, ())
+    assert found[0][2:4] == (1, ())
 
 
 def mappings(bandwidth: str) -> tuple[OpMapping, ...]:

@@ -202,7 +202,7 @@ def test_pieces_of_tokens_that_pass_for_heads_are_refused(
     found = tileable(graph, MACHINE, mapper="choose-unfolded")
     assert found.batch == 8
     count = len(found.operations)
-    for begin in range(0, count, 72 if training else 6):
+    for begin in range(0, count, 96 if training else 10):
         for end in range(begin + 1, count + 1):
             fused_group = FusedGroup(begin=begin, end=end, micro_batches=4)
             if found.obstacle(fused_group):

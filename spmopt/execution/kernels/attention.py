@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from spmopt.execution.kernels.call import Array, Call, NodeKernel
-from spmopt.execution.kernels.forward import softmax
+from spmopt.execution.kernels.forward import causal_softmax
 from spmopt.graph.operators.attention import stages
 from spmopt.graph.operators.attributes import text
 
@@ -24,9 +24,13 @@ def _attend(call: Call) -> Sequence[Array]:
         given = [scores if each is None else call.inputs[each] for each in operands]
         scores = np.asarray(_BETWEEN[name](*given))
     # Whole numbers add up to the same in any order.
-    shares = call.rounded(softmax(scores))
+    shares = call.rounded(causal_softmax(call, scores))
     second = text(call.attributes, "second", "")
     return [np.einsum(second, shares, values, optimize=True)]
 
 
-KERNELS: Mapping[str, NodeKernel] = {"FusedAttention": _attend}
+def _softmax(call: Call) -> Sequence[Array]:
+    return [causal_softmax(call, call.inputs[0])]
+
+
+KERNELS: Mapping[str, NodeKernel] = {"FusedAttention": _attend, "Softmax": _softmax}

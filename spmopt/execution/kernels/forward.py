@@ -8,6 +8,7 @@ from math import erf, pi, prod, sqrt
 import numpy as np
 
 from spmopt.execution.kernels.call import Array, Call, NodeKernel
+from spmopt.graph.operators.attention import visible_keys
 from spmopt.graph.operators.attributes import number, text
 
 
@@ -21,6 +22,15 @@ def softmax(x: Array, axis: int = -1) -> Array:
     """Return the shares of exponentials along an axis."""
     shifted = np.exp(x - np.max(x, axis=axis, keepdims=True))
     return np.asarray(shifted / np.sum(shifted, axis=axis, keepdims=True))
+
+
+def causal_softmax(call: Call, scores: Array) -> Array:
+    """Return the shares of the keys that each row of scores sees, if its softmax is causal."""
+    visible = visible_keys(call.attributes, *scores.shape[-2:]) if scores.ndim > 1 else None
+    if visible is None:
+        return softmax(scores, call.axis())
+    seen = np.arange(scores.shape[-1]) < visible[:, None]
+    return softmax(np.where(seen, scores, -np.inf))
 
 
 def log_softmax(x: Array, axis: int = -1) -> Array:

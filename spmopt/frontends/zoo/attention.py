@@ -43,9 +43,11 @@ def project(net: NetworkBuilder, name: str, x: int, features: int, *, bias: bool
     return net.reshape(net.linear(name, rows, features, bias=bias), batch, length, features)
 
 
-def attention(net: NetworkBuilder, name: str, x: int, memory: int, widths: Widths) -> int:
+def attention(
+    net: NetworkBuilder, name: str, x: int, memory: int, widths: Widths, *, causal: bool = False
+) -> int:
     """Add a sublayer: queries from ``x``, keys and values from ``memory``; residual and norm."""
-    return _residual(net, name, x, attend(net, name, x, memory, widths))
+    return _residual(net, name, x, attend(net, name, x, memory, widths, causal=causal))
 
 
 def attend(
@@ -57,9 +59,11 @@ def attend(
     *,
     positions: int | None = None,
     output_bias: bool | None = None,
+    causal: bool = False,
 ) -> int:
     """Attend; ``positions`` (heads, length, span) is added to the scores.
 
+    ``causal``: no token sees those after itself.
     ``output_bias``: whether the last projection has a bias; by default it is as the others.
     """
     batch, length, hidden = net.shape(x)
@@ -74,7 +78,8 @@ def attend(
     scores = net.layer("MatMul", f"{name}.scores", query, key)
     if positions is not None:
         scores = net.layer("Add", f"{name}.positions", scores, positions)
-    weights = net.layer("Softmax", f"{name}.softmax", scores, axis=-1)
+    more = {"causal": 1} if causal else {}
+    weights = net.layer("Softmax", f"{name}.softmax", scores, axis=-1, **more)
     weights = net.dropout(f"{name}.softmax.drop", weights)
     value = net.stride(f"{name}.value.heads", value, (batch, span, heads, width), (0, 2, 1, 3))
     context = net.layer("MatMul", f"{name}.context", weights, value)

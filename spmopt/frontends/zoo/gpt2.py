@@ -39,7 +39,7 @@ def gpt2(
     x = _embed(net, table, batch, sequence)
     for index in range(layers):
         normed = net.layer_norm(f"layer{index}.self.norm", x)
-        y = attend(net, f"layer{index}.self", normed, normed, widths)
+        y = attend(net, f"layer{index}.self", normed, normed, widths, causal=True)
         x = add_dropped(net, f"layer{index}.self", x, y)
         normed = net.layer_norm(f"layer{index}.ffn.norm", x)
         y = perceptron(net, f"layer{index}.ffn", normed, widths)

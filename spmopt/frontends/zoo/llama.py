@@ -110,13 +110,15 @@ def _attend(net: NetworkBuilder, name: str, query: int, new: tuple[int, int], he
     key = net.stride(f"{name}.key.groups", new[0], split, (0, 2, 3, 1))
     value = net.stride(f"{name}.value.groups", new[1], split, (0, 2, 1, 3))
     scores = net.layer("MatMul", f"{name}.scores", query, key)
+    # No token sees those after itself.
+    causal = {"axis": -1, "causal": net.shape(query)[2] // length}
     if not heads.past:
-        weights = net.layer("Softmax", f"{name}.softmax", scores, axis=-1)
+        weights = net.layer("Softmax", f"{name}.softmax", scores, **causal)
         return net.layer("MatMul", f"{name}.context", weights, value)
     cached = net.input(f"{name}.cache.key", (batch, groups, width, heads.past))
     before = net.layer("MatMul", f"{name}.cache.scores", query, cached)
     scores = net.layer("Concat", f"{name}.scores.joined", before, scores, axis=-1)
-    weights = net.layer("Softmax", f"{name}.softmax", scores, axis=-1)
+    weights = net.layer("Softmax", f"{name}.softmax", scores, **causal)
     parts = net.add_many(
         "Split", [weights], name=f"{name}.weights", axis=-1, split=(heads.past, length)
     )

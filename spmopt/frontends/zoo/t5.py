@@ -44,7 +44,8 @@ def t5(
     y = net.dropout("target.drop", embed(net, "target", table, batch, target))
     positions = _positions(net, "decoder", widths.heads, target)
     for index in range(layers):
-        y = _attention(net, f"decoder{index}.self", y, None, widths, positions=positions)
+        name = f"decoder{index}.self"
+        y = _attention(net, name, y, None, widths, positions=positions, causal=True)
         y = _attention(net, f"decoder{index}.cross", y, x, widths)
         y = _feed_forward(net, f"decoder{index}.ffn", y, widths)
     return [word_probabilities(net, _finish(net, "decoder", y), table)]
@@ -67,11 +68,13 @@ def _attention(
     widths: Widths,
     *,
     positions: int | None = None,
+    causal: bool = False,
 ) -> int:
     """Add a sublayer that attends to ``memory``, or to ``x`` itself."""
     normed = net.root_mean_square_norm(f"{name}.norm", x)
     memory = normed if memory is None else memory
-    return add_dropped(net, name, x, attend(net, name, normed, memory, widths, positions=positions))
+    y = attend(net, name, normed, memory, widths, positions=positions, causal=causal)
+    return add_dropped(net, name, x, y)
 
 
 def _feed_forward(net: NetworkBuilder, name: str, x: int, widths: Widths) -> int:

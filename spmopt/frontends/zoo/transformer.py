@@ -37,7 +37,7 @@ def transformer(
         x = feed_forward(net, f"encoder{index}.ffn", x, widths)
     y = _embed(net, "target", table, positions, batch)
     for index in range(layers):
-        y = attention(net, f"decoder{index}.self", y, y, widths)
+        y = attention(net, f"decoder{index}.self", y, y, widths, causal=True)
         y = attention(net, f"decoder{index}.cross", y, x, widths)
         y = feed_forward(net, f"decoder{index}.ffn", y, widths)
     return [word_probabilities(net, y, table)]

@@ -3,8 +3,8 @@
 The scores are ``q k^T`` for each head, the result is their softmax times ``v``: products over
 labels of axes (``Einsum``), so that heads need not be moved to the front first. Where several heads
 of queries share one of keys (grouped queries), they are rows of one product. Masks and a limit on
-scores are operations of their own; scaling is part of the product. All scores are computed, those
-that a causal mask hides too, as in the frameworks' own counts.
+scores are operations of their own; scaling is part of the product. Blocks that a causal mask hides
+are skipped where attention is one operation (:mod:`spmopt.graph.attention_tiles`).
 """
 
 from __future__ import annotations
@@ -54,6 +54,13 @@ def with_past(call: Call, heads: Heads, past: int | None) -> Heads:
     return Heads(value=joined, layout="bhsd")
 
 
+def keys_before(call: Call, past: int | None, *, causal: bool) -> int | None:
+    """Return how many keys (B, H, S, D) are of the past, for :func:`attend`."""
+    if not causal:
+        return None
+    return 0 if past is None else call.shape(past)[2]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Attended:
     """Results of attention: its result in the layout of the queries, and scores (B, H, S, S)."""
@@ -70,8 +77,12 @@ def attend(
     *,
     masks: Sequence[int] = (),
     cap: bool = False,
+    past: int | None = None,
 ) -> Attended:
     """Add the products, the masks and the softmax.
+
+    ``past``: so many keys come before that of the first query, which sees none after its own; None:
+    all queries see all keys.
 
     ``scores`` of the result are those of the product, limited, masked, and their softmax.
     """
@@ -97,7 +108,8 @@ def attend(
     for mask in masks:
         scores = _mask(call, scores, mask)
     stages.append(scores)
-    scores = call.add("Softmax", scores, part="softmax", axis=-1)
+    causal = {} if past is None else {"causal": 1, "hidden": columns - rows - past}
+    scores = call.add("Softmax", scores, part="softmax", axis=-1, **causal)
     stages.append(scores)
     if group > 1:
         scores = call.reshape(scores, batch, shared, group, rows, columns)
@@ -145,7 +157,8 @@ def attention(call: Call) -> Results:
     past = [call.value(k) if call.find(k) else None for k in (4, 5)]
     keys, values = with_past(call, keys, past[0]), with_past(call, values, past[1])
     cap = call.attributes.get("softcap", 0.0) not in (0, 0.0)
-    found = attend(call, queries, keys, values, masks=call.values(3), cap=cap)
+    before = keys_before(call, past[0], causal=bool(call.number("is_causal", 0)))
+    found = attend(call, queries, keys, values, masks=call.values(3), cap=cap, past=before)
     y = found.result.value
     if packed:
         y = call.reshape(y, *call.shape(y)[:2], -1)

@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from string import ascii_letters
 
 from spmopt.core.errors import InputError
-from spmopt.graph.composites.attention import Heads, attend, heads_first, split_heads, with_past
+from spmopt.graph.composites.attention import (
+    Heads,
+    attend,
+    heads_first,
+    keys_before,
+    split_heads,
+    with_past,
+)
 from spmopt.graph.composites.call import Call, Composite, Results
 
 
@@ -139,7 +146,8 @@ def multi_head_attention(call: Call) -> Results:
     masks = call.values(5)
     if (padding := call.find(4)) is not None:
         masks.append(_of_padding(call, padding.index()))
-    found = attend(call, queries, keys, values, masks=masks).result
+    before = keys_before(call, past[0], causal=bool(call.number("unidirectional", 0)))
+    found = attend(call, queries, keys, values, masks=masks, past=before).result
     return [_flat(call, found), *_present(call, keys, values)]
 
 
@@ -213,7 +221,8 @@ def group_query_attention(call: Call) -> Results:
     keys, values = with_past(call, k, past[0]), with_past(call, v, past[1])
     masks = call.values(10)
     cap = call.attributes.get("softcap", 0.0) not in (0, 0.0)
-    found = attend(call, q, keys, values, masks=masks, cap=cap).result
+    before = keys_before(call, past[0], causal=True)
+    found = attend(call, q, keys, values, masks=masks, cap=cap, past=before).result
     return [_flat(call, found), *_present(call, keys, values)]
 
 
@@ -243,7 +252,8 @@ def attention_with_weights(call: Call) -> Results:
         parts = call.split(call.value(4), 0, (1, 1))
         before = [call.reshape(each, *call.shape(each)[1:]) for each in parts]
     keys, values = with_past(call, k, before[0]), with_past(call, v, before[1])
-    found = attend(call, q, keys, values, masks=masks).result
+    past = keys_before(call, before[0], causal=bool(call.number("unidirectional", 0)))
+    found = attend(call, q, keys, values, masks=masks, past=past).result
     present = None
     if call.wants(1):
         both = [heads_first(call, each) for each in (keys, values)]

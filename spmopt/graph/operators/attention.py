@@ -4,6 +4,9 @@
 The first operand of ``second`` has the labels of the scores; keys are the last of these labels.
 ``between`` lists the operations on scores before their softmax, one a word: ``Mul:s,3`` multiplies
 scores by operand 3. Operands are queries, keys, values, then those of ``between``.
+
+A softmax is *causal* where each query sees the keys up to its own alone. Attribute ``causal`` says
+how many rows of scores in a row are of one token, ``hidden`` how many keys are after the last.
 """
 
 from __future__ import annotations
@@ -11,13 +14,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from string import ascii_lowercase, ascii_uppercase
 
+import numpy as np
+
 from spmopt.core.errors import InputError
-from spmopt.graph.operators.attributes import text
+from spmopt.core.table import Ints
+from spmopt.graph.operators.attributes import integer, text
 from spmopt.graph.operators.products import einsum_product, einsum_shapes, equation
 from spmopt.graph.operators.spec import Attributes, Gemm, Shape, Shapes
 
 SCORES = "s"
 """Scores, among the operands of an operation of ``between``."""
+CAUSAL = "causal", "hidden"
+"""Attributes of a causal softmax."""
 
 
 def stages(attributes: Attributes) -> Iterator[tuple[str, list[int | None]]]:
@@ -25,6 +33,16 @@ def stages(attributes: Attributes) -> Iterator[tuple[str, list[int | None]]]:
     for word in text(attributes, "between", "").split():
         name, _, operands = word.partition(":")
         yield name, [None if each == SCORES else int(each) for each in operands.split(",")]
+
+
+def visible_keys(attributes: Attributes, rows: int, keys: int) -> Ints | None:
+    """Return how many keys each of the last rows of scores sees (rows,); None if it sees all."""
+    each = integer(attributes, "causal", 0)
+    if not each:
+        return None
+    last = keys - integer(attributes, "hidden", 0)
+    behind = (rows - 1 - np.arange(rows)) // each
+    return np.clip(last - behind, 0, keys)
 
 
 def attention_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:

@@ -47,7 +47,7 @@ def test_close_to_the_optimum(name: str, part: int, optimum: int) -> None:
 def test_of_several_mappings_it_keeps_the_best_of_the_duals_with_barriers() -> None:
     """Holding pays at starts or at ends, bytes for mappings or not; more steps prove no less."""
     raised = 0
-    for seed in some(range(200), 4):
+    for seed in some(range(200), 8):
         problem = random_problem(
             seed, max_operations=7, max_tensors=5, max_mappings=3, duplex=True, scratch=True
         )

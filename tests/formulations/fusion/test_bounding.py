@@ -86,7 +86,7 @@ def test_operators_of_this_process_need_not_be_known_there(swirl: str) -> None:
 
 def test_what_is_heard_depends_on_counted_time_alone() -> None:
     """A process that is slow, one that is fast and none tell the same at the same points."""
-    tileable = tileable_graph_of(lowered("Relu", 5))
+    tileable = tileable_graph_of(lowered("Relu", 3))
     problem = BoundingTask(tileable, MAKESPAN, tileable.fusion_space())
     points = (0.0, 0.51, 0.54, 0.58, 0.62, 0.66, 0.7, 0.8, 1.0)
 

@@ -60,6 +60,7 @@ class Agreement(ChainedPlans):
 
     def search_plans(self) -> Iterator[float]:
         """Search fusion plans of low cost, and dual values to begin with; yield the bound."""
+        yield from self.first_plan()
         self._look(self.center)
         yield self.best
         short = yield from self._agree_along(self._short_plan())
@@ -191,9 +192,7 @@ class Agreement(ChainedPlans):
                     plain[each] = found
                 else:
                     worth, named, dual = self._proofs[which]
-                    agreed[each] = FusedGroupValue(
-                        value=worth, moved_bytes=0.0, duals=named.duals(dual)
-                    )
+                    agreed[each] = FusedGroupValue(value=worth, duals=named.duals(dual))
                 best[place] = max(alone, proved)
             if more:
                 runs |= more

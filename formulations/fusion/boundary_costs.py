@@ -1,7 +1,7 @@
 """Costs of a fusion plan with one boundary less, or elsewhere, and with other numbers of tiles.
 
-Fused groups are priced as in the search (:mod:`formulations.fusion.search`): by the mean of two
-programs, one that begins and ends with nothing on chip and one with all that fits.
+Fused groups are estimated by the mean of two programs, one that begins and ends with nothing on
+chip and one with all that fits.
 """
 
 from __future__ import annotations

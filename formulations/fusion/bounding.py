@@ -80,6 +80,7 @@ its process may be behind before the search of fusion plans waits for it."""
 _LOST = 1e-3
 """Of a bound: the share that its proof may lose so that it is short."""
 _ENDED = "the search of the bound ended early: {}"
+_HERE = "the search of the bound goes on in this process: {}"
 
 
 class BoundingTask(NamedTuple):
@@ -106,6 +107,8 @@ class BoundSearch:
         Called with fused groups solved.
     seconds
         Of the time limit: of these a proof may take few to check.
+    start_s
+        Counted seconds before the first results.
     apart
         In a process of its own.
     proofs
@@ -130,6 +133,7 @@ class BoundSearch:
         learn: Callable[[Values, Values], None],
         *,
         seconds: float = inf,
+        start_s: float = 0.0,
         apart: bool = True,
         proofs: bool = False,
         stop: Callable[[], bool] = bool,
@@ -138,8 +142,8 @@ class BoundSearch:
         self.found = CheapestFusionPlan(fusion_plan=(), value=0.0, exact=False)
         self.unfit = False
         self._tell, self._learn, self._stop, self._note = tell, learn, stop, note
-        self._waiting, self._heard, self._ended = deque[News](), 0.0, False
-        self._here = not apart
+        self._waiting, self._heard, self._ended = deque[News](), start_s, False
+        self._here, self._task = not apart, (task, seconds, proofs, start_s)
         if apart:
             stripes = task.fusion_space.stripes
             self._news = stream(
@@ -147,12 +151,13 @@ class BoundSearch:
                 task._replace(tileable=tabulate(task.tileable, stripes)),
                 seconds,
                 proofs,
+                start_s,
                 stop=stop,
                 library="highspy",
                 note=note,
             )
         else:
-            self._news = improve(task, seconds, proofs)
+            self._news = improve(*self._task)
 
     def upto(self, work_s: float) -> None:
         """Report the results of so many counted seconds, a little later: it may be waited for."""
@@ -166,10 +171,10 @@ class BoundSearch:
 
         Infinite where there are no more.
         """
-        if not self._waiting and not self._ended:
+        while not self._waiting:
+            if self._ended:
+                return inf
             self._receive()
-        if not self._waiting:
-            return inf
         news = self._waiting.popleft()
         self._take(news)
         return _report_at(news.work_s)
@@ -199,8 +204,11 @@ class BoundSearch:
             news = None if self._here and self._stop() else next(self._news, None)
         except InfeasibleError:
             self.unfit, news = True, None
-        except Exception as error:  # whatever ended its process: what it has told still holds
-            self._note(_ENDED.format(error))
+        except Exception as error:  # whatever ended it: what it has told still holds
+            self._note((_ENDED if self._here else _HERE).format(error))
+            if not self._here:
+                self._here, self._news = True, improve(*self._task)
+                return
             news = None
         if news is None:
             self._ended = True
@@ -224,18 +232,24 @@ def _report_at(work_s: float) -> float:
     return (1 + _LATER) * work_s + _LATER_S
 
 
-def improve(task: BoundingTask, seconds: float = inf, proofs: bool = False) -> Generator[News]:
+def improve(
+    task: BoundingTask, seconds: float = inf, proofs: bool = False, start_s: float = 0.0
+) -> Generator[News]:
     """Yield bounds, and fusion plans of low cost, each of which takes turns with the other.
 
     Then proofs of higher bounds, of which each takes a small share of ``seconds`` to check.
-    ``proofs``: of each of the first bounds, too. Of a long list the bounds alone.
+    ``proofs``: of each of the first bounds, too. Of a long list the bounds, and their plans.
+    ``start_s``: seconds that count for what comes before the first.
     """
     tileable, objective, fusion_space, params = task
     listed = Listed(tileable, objective, fusion_space, params)
     arcs = FusedGroupArcs(listed, float(listed.capacity), split=True)
+    arcs.work.seconds += start_s
     paths = _raise_bound(arcs, proofs)
     if not arcs.lengths.all:
-        yield from (each._replace(settled=True) for each in paths)
+        for each in paths:
+            plan = (each.found.fusion_plan, Chain(least=each.found.value))
+            yield each._replace(named=(plan,), settled=True)
         return
     search, found = yield from _take_turns(arcs, Agreement(arcs), paths, seconds)
     proof = arcs.certificate(found.value * (1 - _SAME))
@@ -252,7 +266,8 @@ def _take_turns(
     last, spent = next(paths), [0.0, 0.0]
     yield last
     while min(spent) < limit:
-        turn = spent.index(min(spent))
+        # Plans first: they take time to schedule.
+        turn = int(spent[1] <= spent[0])
         begun, ended = work.seconds, False
         if turn:
             search.renew()

@@ -62,17 +62,30 @@ class ChainedPlans(PricedArcs):
         First of groups between natural boundaries, which are few, then of all. The first plan is
         the best where a byte on chip is worth half of its transfer at every boundary.
         """
-        natural = np.isin(self.sparse.begin, [0, *self.listed.boundaries])
-        natural &= np.isin(self.sparse.end, [*self.listed.boundaries, self.listed.count])
-        single = self.sparse.end - self.sparse.begin == 1
-        half = np.full(self.duals.count, _HALF * self.planes.unit)
-        fusion_plan = yield from self._cheapest_among(single | natural, half, -np.inf)
+        few = self._natural()
+        fusion_plan = yield from self._cheapest_among(few, self._half(), -np.inf)
         first = yield from self._agree_along(fusion_plan)
         starts = (first, *starts)
-        for among in (single | natural, np.ones_like(single)):
+        for among in (few, np.ones_like(few)):
             for start in starts:
                 yield from self._improve_plan(among, start)
             starts = (self.plans[self.arcs.join_untiled(self.cheapest)],) if self.plans else ()
+
+    def first_plan(self) -> Iterator[float]:
+        """Find a plan without programs of groups: often 1 to 5 % worse than the first of others."""
+        value = self._table(self._half()) + np.where(self._natural(), self._steps, np.inf)
+        yield from self._agree_along(self.sparse.shortest(value, self.listed.fused_group)[1])
+        yield self.best
+
+    def _half(self) -> Floats:
+        return np.full(self.duals.count, _HALF * self.planes.unit)
+
+    def _natural(self) -> Bools:
+        """Return (a,) which groups are of one operation, or between natural boundaries."""
+        natural = np.isin(self.sparse.begin, [0, *self.listed.boundaries])
+        natural &= np.isin(self.sparse.end, [*self.listed.boundaries, self.listed.count])
+        found: Bools = natural | (self.sparse.end - self.sparse.begin == 1)
+        return found
 
     def new_plans(self) -> tuple[tuple[FusionPlan, Chain], ...]:
         """Return the plans that agreed since this was last asked, without duals."""

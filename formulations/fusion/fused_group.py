@@ -41,7 +41,7 @@ OPTIONS: dict[str, bool | int | float | str] = {
 
 @dataclass(frozen=True, slots=True)
 class FusedGroupValue:
-    """Lower bound on a fused group, in objective units, and its bytes moved.
+    """Lower bound on a fused group, in objective units.
 
     Attributes
     ----------
@@ -52,7 +52,6 @@ class FusedGroupValue:
     """
 
     value: float
-    moved_bytes: float
     duals: dict[Row, float] = field(default_factory=dict)
     work_s: float = field(default=0.0, compare=False)
 
@@ -222,10 +221,9 @@ class FusedGroupProgram(FusedGroupRows):
         value = self.value(answer)
         if not np.isfinite(value):
             # No tile fits: the value is infinite, and needs no certificate.
-            return FusedGroupValue(value=value, moved_bytes=0.0)
+            return FusedGroupValue(value=value)
         return FusedGroupValue(
             value=value,
-            moved_bytes=self._move(answer),
             duals=self.duals(answer) if priced else {},
         )
 
@@ -263,14 +261,6 @@ class FusedGroupProgram(FusedGroupRows):
             offset += weight * float(constant.sum())
         cost[self._time] = float(objective.cycle) / listed.bytes_per_cycle / self.dual
         return replace(built, cost=cost, offset=offset / self.unit / self.dual)
-
-    def _move(self, answer: SolverResult) -> float:
-        assert answer.primal is not None
-        moved = float(self.constant_in.sum() + self.constant_out.sum())
-        for amounts in (self.into, self.out):
-            _, column, times = Amounts.all(amounts)
-            moved += float((answer.primal[column] * times).sum()) * self.unit
-        return moved
 
     def duals(self, answer: SolverResult) -> dict[Row, float]:
         """Return the dual values of rows, in objective units."""

@@ -8,7 +8,6 @@ less.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from math import frexp
 
@@ -28,7 +27,7 @@ from spmopt.core.fusion.certificate import FusionCertificate, Row
 from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
 from spmopt.core.fusion.fusion_space import Way
 from spmopt.core.scheduler import Work
-from spmopt.core.table import Bools, Ints
+from spmopt.core.table import Ints
 
 DIGITS = 60
 """Binary digits of the dearest dual value."""
@@ -58,10 +57,6 @@ class FusedGroupArcs:
         Which fused groups have places in tables; costs of long ones are in :meth:`beyond`.
     value : (n + 1, p, width)
         Lower bounds on fused groups, by end, way to tile them (of ``listed.ways``) and begin.
-    known
-        Whether its program is solved.
-    moved
-        Bytes that those move whose program is solved; of others, ``least_moved``.
     solved
         Programs that are solved.
     cheap
@@ -80,15 +75,8 @@ class FusedGroupArcs:
         self.cheap = [CheapValues(own, self.lengths, held, split=split) for own in listed.axes]
         # By the end first, so that a path reads its candidates in one run of memory.
         self.value = self.cheap_values()
-        self.known: Bools = np.zeros(self.value.shape, bool)
-        least: Floats = np.sum(
-            [np.maximum(each - held, 0.0) for each in self.cheap[0].count_bytes()[:2]], axis=0
-        )
-        self.least_moved = least.astype(np.float32)[:, None]
-        self.moved = np.repeat(self.least_moved, len(listed.ways), axis=1)
         self.work.seconds += VALUE_S * self.value.size
         self.solved: dict[FusedGroup, FusedGroupValue] = {}
-        self._ahead: dict[object, float] = {}
         self._known: dict[object, tuple[FusedGroupValue, FusedGroupValue | None]] = {}
 
     def cheap_values(self) -> Floats:
@@ -98,23 +86,21 @@ class FusedGroupArcs:
     def cheapest(
         self,
         stop: Callable[[], bool],
-        threads: int = 1,
-        tell: Callable[[float], None] = lambda value: None,
     ) -> CheapestFusionPlan:
-        """Find the cheapest fusion plan; ``tell`` of values that it has at least.
+        """Find the cheapest fusion plan.
 
         Raises
         ------
         InfeasibleError
             No fusion plan fits.
         """
-        for found in self.paths(threads):
-            tell(found.value)
+        for each in self.paths():
+            found = each
             if stop():
                 break
         return found
 
-    def paths(self, threads: int = 1) -> Iterator[CheapestFusionPlan]:
+    def paths(self) -> Iterator[CheapestFusionPlan]:
         """Yield cheapest fusion plans, each after the programs of the one before.
 
         Until one is exact.
@@ -154,8 +140,8 @@ class FusedGroupArcs:
                 self.runs.solve([run])
                 yield found
             self.raise_by_runs({Way(each.axis, each.count) for each in runs})
-            for place in range(0, 0 if runs else len(open_arcs), threads):
-                self.solve(open_arcs[place : place + threads], threads)
+            for each in [] if runs else open_arcs:
+                self.solve([each])
                 yield found
 
     def beyond(self, runs: Mapping[FusedGroup, FusedGroupValue] | None = None) -> Beyond | None:
@@ -210,56 +196,25 @@ class FusedGroupArcs:
     def solve(
         self,
         fused_groups: Iterable[FusedGroup],
-        threads: int = 1,
         empty: FusedGroupArcs | None = None,
         stop: Callable[[], bool] = bool,
-    ) -> bool:
-        """Solve the programs of fused groups, until ``stop``; return whether some were not yet.
+    ) -> None:
+        """Solve the programs of fused groups, until ``stop``.
 
-        ``empty``: it takes their costs with nothing on chip before and after. The choice does not
-        depend on the number of threads.
+        ``empty``: it takes their costs with nothing on chip before and after.
         """
-        new = [
-            each
-            for each in dict.fromkeys(fused_groups)
-            if each not in self.solved or (empty is not None and each not in empty.solved)
-        ]
-        ahead = dict[FusedGroup, tuple[FusedGroupValue, FusedGroupValue | None]]()
-        twice = empty is not None
-        if threads > 1 and len(new) > 1:
-            # One of each program; the reverse keeps the first of those alike.
-            first = list({self._like(each): each for each in reversed(new)}.values())
-            with ThreadPoolExecutor(threads, thread_name_prefix="fused_groups") as pool:
-                solved = pool.map(lambda each: self._solve(each, twice=twice), first)
-                ahead.update(zip(first, solved, strict=True))
-            for each in first:
-                self._ahead.setdefault(self._like(each), ahead[each][0].work_s)
-        for fused_group in new:
+        for fused_group in dict.fromkeys(fused_groups):
+            known = fused_group in self.solved
+            if known and (empty is None or fused_group in empty.solved):
+                continue
             if stop():
                 break
-            both = ahead.get(fused_group) or self._solve(fused_group, twice=twice)
-            # Counted when taken: a program solved ahead may not be taken before ``stop``.
-            found_s = self._ahead.pop(self._like(fused_group), None) if self._ahead else None
-            self.work.seconds += both[0].work_s if found_s is None else found_s
-            self._take(fused_group, both, empty)
-        return bool(new)
-
-    def _like(self, fused_group: FusedGroup) -> object:
-        """Return the key that fused groups of the same program share."""
-        if fused_group.stripes > 1:
-            return fused_group
-        return self.listed.of(fused_group).alike(fused_group)
-
-    def _take(
-        self,
-        fused_group: FusedGroup,
-        found: tuple[FusedGroupValue, FusedGroupValue | None],
-        empty: FusedGroupArcs | None,
-    ) -> None:
-        if fused_group not in self.solved:
-            self.take(fused_group, found[0])
-        if empty is not None and found[1] is not None:
-            empty.take(fused_group, found[1])
+            found, without = self._solve(fused_group, twice=empty is not None)
+            self.work.seconds += found.work_s
+            if not known:
+                self.take(fused_group, found)
+            if empty is not None and without is not None:
+                empty.take(fused_group, without)
 
     def learn(
         self,
@@ -279,7 +234,6 @@ class FusedGroupArcs:
             at = self.place(fused_group)
             # Runs may prove more of a group than its own program does.
             self.value[at] = max(float(self.value[at]), found.value)
-            self.known[at], self.moved[at] = True, found.moved_bytes
 
     def certificate(self, least: float = np.inf) -> FusionCertificate:
         """Return the dual values, as integers, of those solved fused groups that a bound needs.
@@ -363,7 +317,7 @@ class FusedGroupArcs:
         listed = self.listed.of(fused_group)
         cycles = listed.cycles(fused_group.count)[fused_group.begin : fused_group.end]
         if not np.isfinite(cycles).all():
-            none = FusedGroupValue(value=np.inf, moved_bytes=0.0)
+            none = FusedGroupValue(value=np.inf)
             return none, none
         if fused_group.stripes > 1:
             # Its stripes depend on where it begins, so that it is seldom like another.

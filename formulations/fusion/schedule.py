@@ -1,16 +1,14 @@
 """Fusion plan and residency, decided together, with a bound over the fusion space.
 
-Fusion plans are searched at the values of their fused groups (:mod:`formulations.fusion.search`),
-and each is scheduled as the problem that it makes (:mod:`formulations.residency.page`), the
-layer-by-layer plan the first. Meanwhile the bound over the fusion space rises
-(:mod:`formulations.fusion.paths`); a fusion plan that it names is tried as well. Of a small graph
-all fusion plans are tried that may be better than the best. Where time is short for several
-mappings, plans are searched in first mappings alone, and only the best are scheduled in all.
+The layer-by-layer plan comes first. The search of the bound (:mod:`formulations.fusion.bounding`)
+names fusion plans, with the costs of their programs; each is scheduled as the problem that it makes
+(:mod:`formulations.residency.page`), the cheapest first; before the first is named, uniform ones.
+Of a small graph all fusion plans are tried that may be better than the best. Where time is short
+for several mappings, plans are scheduled in first mappings alone, and only the best in all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from time import monotonic
@@ -18,11 +16,8 @@ from time import monotonic
 import numpy as np
 
 from formulations.fusion.bounding import BoundingTask, BoundSearch, News, Values
-from formulations.fusion.estimates import Estimates
 from formulations.fusion.named_plans import NamedPlans
-from formulations.fusion.neighbors import neighbors
 from formulations.fusion.paths import FusedGroupArcs
-from formulations.fusion.search import FusionPlanSearch
 from formulations.fusion.shortest_paths import by_value
 from formulations.fusion.tileable import Listed, has_stripes
 from formulations.fusion.trials import steps_of
@@ -30,11 +25,9 @@ from formulations.fusion.uniform import single_operations, uniform_plan
 from formulations.fusion.work import (
     BEGIN_S,
     CALL_S,
-    ESTIMATE_S,
     MAPPING_S,
     MAPPINGS_S,
     OPERATION_S,
-    STEP_S,
     STRIPED,
     STRIPED_FIRST_S,
     STRIPED_S,
@@ -45,7 +38,6 @@ from spmopt.core.fusion.certificate import FusionCertificate
 from spmopt.core.fusion.fused_groups import FusionPlan
 from spmopt.core.fusion.fusion_space import FusionSpace
 from spmopt.core.fusion.tileable_graph import (
-    BATCH,
     TileableGraph,
     tileable_graph_of,
     whole,
@@ -139,20 +131,14 @@ class _Search(NamedPlans):
                 self._begin()
             if not self._start():
                 return self._layer_by_layer()
-            if self._estimates_first():
-                self._begin()
-                self._by_estimates()
+            if not self._has_many:
                 self._tabulate()
-            else:
-                if not self._names_first:
-                    self._tabulate()
-                self._begin()
-            if self._names_first:
-                self._try_named()
-            if self.is_near:
-                self.finish()
-            if not (self.late or self.stop()):
-                self._search(max(1, self.request.threads - 1))
+            self._begin()
+            if not self.few:
+                self._try_uniform()
+            self._try_named()
+            if self.few:
+                self._try_all()
             self.interrupted |= self._over
             if not self._in_any:
                 self.finish()  # while the bound is searched beside it
@@ -239,6 +225,7 @@ class _Search(NamedPlans):
             self._hear,
             self._learn,
             seconds=self.request.time_limit_s,
+            start_s=self._least_s,
             apart=self.request.threads > 1 and self._has_many and not self.few,
             stop=self._stops_bounding,
             proofs=self._is_short(_BUSIEST),
@@ -275,10 +262,6 @@ class _Search(NamedPlans):
         """Tabulate the values of fused groups, with those that the search of the bound has told."""
         arcs = FusedGroupArcs(self.listed, self.listed.capacity, self.work)
         self.few = arcs.lengths.all and int(np.isfinite(arcs.value).sum()) <= self.params.all_groups
-        if self._in_any and not arcs.lengths.all and self.listed.compulsory > self.bound:
-            # The first path of a long list takes a while.
-            self.bound = self.listed.compulsory
-            self.request.report_incumbent(bound=self.bound)
         self.arcs = arcs
         for solved, runs in self._waiting if self._in_any else ():
             arcs.learn(solved, runs)
@@ -301,36 +284,6 @@ class _Search(NamedPlans):
         self.named |= news.named
         self.settled |= news.settled
 
-    def _estimates_first(self) -> bool:
-        """Return whether the list is long for its time, and of layers that differ, with windows."""
-        operations, params = self.tileable.operations, self.params
-        least = params.estimated_operations_per_s * self.request.time_limit_s
-        differ = any(each.rows is not None for each in operations)
-        return (
-            len(operations) > max(params.estimated_operations, least)
-            and differ
-            and len(self.fusion_space.micro_batches) > 1
-        )
-
-    def _by_estimates(self) -> None:
-        """Schedule fusion plans that are good by estimates, roughly."""
-        if not self._estimates_first():
-            return
-        batch = replace(self.fusion_space, stripes=(1,))
-        estimates, params = Estimates(self._list(batch)), self.params
-        self.work.seconds += ESTIMATE_S * estimates.entries
-        for fine, share in enumerate(params.estimate_fractions):
-            # The first is not kept waiting for the bound's process, which begins by listing all
-            # fusion tiles anew: of DenseNet-121 in training, 3 of 10 s, after which there was no
-            # fusion plan.
-            if self.late or (fine and (self.stop() or self.gap <= params.near_gap)):
-                break
-            left = (self.end - self.clock) / STEP_S
-            most = max(
-                share * left, min(params.estimate_steps * len(self.tileable.operations), left)
-            )
-            self.attempt(estimates.fusion_plan(most, fine=bool(fine)), gap=params.rough_gap)
-
     def stop(self) -> bool:
         """Return whether the time of the search is up, or the gap closed."""
         if self.bounding is not None and self._in_any:
@@ -342,163 +295,66 @@ class _Search(NamedPlans):
         """Whether no time is left for fusion plans."""
         return self.late or self.clock > self.end
 
-    def _leave_half(self, number: int) -> None:
-        """Leave half of the time to all mappings, once two plans were tried in first ones."""
-        if number and not self._in_any:
-            self.end = min(self.end, self.request.time_limit_s / 2)
-
     def _note(self, message: str) -> None:
         if message not in self.notes:
             self.notes = (*self.notes, message)
 
-    def _search(self, threads: int) -> None:
-        """Try fusion plans of fetches of windows, then neighbors of the best."""
-        if self.arcs is None:
-            self._tabulate()
-        assert self.arcs is not None
-        stop = self.stop
-        self._try_long(stop)
-        begun = self._search_batch(threads, stop)
-        first = (
-            self.begun + begun + self.params.first_fraction * (self.request.time_limit_s - begun)
-        )
-        # Values are lower bounds: they rank plans, and only schedules tell their costs.
-        search = FusionPlanSearch(self.arcs, stop, threads, first)
-        cut = self.best is not None and self.best.fusion_plan != whole(self.tileable)
-        if self.best is not None and cut:
-            search.seed(self.best.fusion_plan)
-        found = cut and begun > 0
-        uniform = self._uniform()
-        for number, fusion_plan in enumerate(search.fusion_plans()):
-            if not (number or search.exact or found) and self.gap > self.params.near_gap:
-                self._try_uniform(search, uniform)
-            self.attempt(fusion_plan)
-            self.attempt_named()
-            self._leave_half(number)
-            if stop():
-                return
-            others = [each for each in uniform if _longest(each) <= self.params.uniform_operations]
-            if number == 1 and others:
-                best = min(others, key=search.value)
-                if search.value(best) < search.value(fusion_plan) * (1 + self.params.coarse_gap):
-                    self.attempt(best)
-        self._try_neighbors(search)
-        if self.few:
-            self._try_all(stop)
-
-    def _try_neighbors(self, search: FusionPlanSearch) -> None:
-        """Try neighbors of the best plan, and of better ones, until none is better."""
-        while not self.stop() and self.best is not None:
-            before = self.best
-            if not (self.few or self.fits(before.fusion_plan)):
-                return  # Neighbors have about as many steps.
-            for fusion_plan in neighbors(search, before.fusion_plan):
-                self.attempt(fusion_plan)
-                self.attempt_named()
-                if self.stop() or self.best is not before:
-                    break
-            if self.best is before:
-                return
-
-    @property
-    def _names_first(self) -> bool:
-        """Whether the plans that the search of the bound names go before others."""
-        return self._in_any and self._has_many
-
     def _try_named(self) -> None:
-        """Try fusion plans that the search of the bound names, until more are rare.
+        """Try fusion plans that the search of the bound names, until there are no more.
 
-        Where there are stripes, of which programs promise too much, half of the time is for others.
+        Once they are rare, the best is scheduled finer where that may gain more than another plan.
         """
         assert self.bounding is not None
-        striped = has_stripes(self.tileable, self.fusion_space)
-        most = self.end / 2 if striped else self.end
-        while not self.stop() and self.clock <= most:
+        number, finer = 0, False
+        while not (self.stop() or self._over):
             if self.attempt_named():
-                continue
-            if self.settled:
-                break
-            due = self.bounding.wait()
-            if due == np.inf:
-                break
-            self.work.seconds = max(self.work.seconds, self._bounding_since + due)
+                number += 1
+                if number > 1 and not self._in_any:
+                    # The other half of the time is for the best plans in all mappings.
+                    self.end = min(self.end, self.request.time_limit_s / 2)
+            elif self.settled and self.is_near and not finer:
+                self.finish()
+                finer = True
+            else:
+                due = self.bounding.wait()
+                if due == np.inf:
+                    break
+                self.work.seconds = max(self.work.seconds, self._bounding_since + due)
 
-    def _search_batch(self, threads: int, stop: Callable[[], bool]) -> float:
-        """Try fusion plans of micro-batches first, and return at which time all are searched.
+    def _try_uniform(self) -> None:
+        """Try uniform fusion plans, the first of few steps, until others are named or one is worse.
 
-        They are few, and programs of their fused groups short. A search of all begins at the best
-        of them, with the values of their fused groups: it is hardly worse than one of them alone.
+        They take no search, and the first programs of a large graph take seconds.
         """
-        assert self.arcs is not None
-        limit = self.request.time_limit_s
-        fusion_space = self.fusion_space
-        batched = self.tileable.along == BATCH
-        others = len(fusion_space.stripes) > 1 or (batched and any(fusion_space.others))
-        one_kind = len(fusion_space.micro_batches) == 1 or not others
-        if self.few or not self.arcs.lengths.all or one_kind or self._estimates_first():
-            return 0.0
-        until, first = (
-            self.begun + each * limit
-            for each in (self.params.narrow_fraction, self.params.first_fraction)
-        )
-        # Tokens and heads go together; micro-batches alone are good plans of most networks.
-        further = () if batched else fusion_space.others
-        listed = self._list(replace(fusion_space, stripes=(1,), others=further))
-        arcs = FusedGroupArcs(listed, listed.capacity, self.work)
-
-        def over() -> bool:
-            return stop() or (search.first == np.inf and self.work.seconds > until)
-
-        search = FusionPlanSearch(arcs, over, threads, first)
-        for fusion_plan in search.fusion_plans():
-            self.attempt(fusion_plan)
-        self.arcs.learn(arcs.solved, arcs.runs.solved)
-        return self.clock
-
-    def _try_long(self, stop: Callable[[], bool]) -> None:
-        """Try uniform fusion plans of a long list: of others those of short groups are searched."""
-        assert self.arcs is not None
-        for fusion_plan in [] if self.arcs.lengths.all else self._uniform():
-            if not stop():
-                self.attempt(fusion_plan, gap=self.params.rough_gap)
-
-    def _try_uniform(self, search: FusionPlanSearch, uniform: list[FusionPlan]) -> None:
-        """Schedule a uniform fusion plan of few steps: the search of others takes long."""
-        params = self.params
-        quick = [each for each in uniform if steps_of(each) <= params.uniform_steps] or uniform[:1]
-        priced = [each for each in quick if _longest(each) <= params.uniform_operations]
-        if quick:
-            first = min(priced, key=search.estimate) if priced else quick[-1]
-            self.attempt(first, gap=params.rough_gap)
+        for fusion_plan in self._uniform():
+            best = self.best
+            if self.stop() or self.named:
+                return
+            self.attempt(fusion_plan, gap=self.params.rough_gap)
+            if self.best is best:
+                return
 
     def _uniform(self) -> list[FusionPlan]:
-        """Return the fusion plans of the same number of tiles throughout.
-
-        Of few steps the first.
-        """
+        """Return the fusion plans of the same number of micro-batches throughout."""
         tileable, fusion_space = self.tileable, self.fusion_space
-        found = [
+        every = (
             uniform_plan(tileable, each, fusion_space) for each in fusion_space.micro_batches[1:]
-        ]
-        found += [
-            uniform_plan(tileable, tileable.batch, fusion_space, stripes=each)
-            for each in fusion_space.stripes[1:]
-        ]
-        return sorted(dict.fromkeys(found), key=steps_of)
+        )
+        return sorted(dict.fromkeys(every), key=steps_of)
 
-    def _try_all(self, stop: Callable[[], bool]) -> None:
+    def _try_all(self) -> None:
         """Try all fusion plans whose values are below the best schedule."""
         assert self.arcs is not None
         ends, ways, columns = np.nonzero(np.isfinite(self.arcs.value))
         begins = columns + self.arcs.lengths.first[ends]
         places = zip(ends.tolist(), ways.tolist(), begins.tolist(), strict=True)
         every = [self.listed.fused_group(begin, end, way) for end, way, begin in places]
-        self.arcs.solve(every, stop=stop)
+        self.arcs.solve(every, stop=self.stop)
         count = self.listed.count + 1
         values = np.full((count, len(self.listed.ways), count), np.inf)
         values[ends, ways, begins] = self.arcs.value[ends, ways, columns]
         for value, fusion_plan in by_value(values, self.listed.fused_group):
-            if stop() or (self.best is not None and value >= self.best.value):
+            if self.stop() or (self.best is not None and value >= self.best.value):
                 return
             self.attempt(fusion_plan)
         self.unfit = self.best is None

@@ -19,8 +19,6 @@ BEGIN_S, STRIPED_S, STRIPED_FIRST_S = 4e-4, 7e-3, 2e-3
 OPERATION_S, MAPPING_S, STRIPED = 1e-2, 8e-4, 3.0
 """Of an operation, and of each of its mappings, until fusion plans are good in any mappings; how
 many times as long that takes where there are stripes."""
-ESTIMATE_S = 1e-6
-"""Of a cost to estimate."""
 STEP_S, PLAN_S = 5e-4, 1e-4
 """Of a step of a fusion plan: to schedule to a coarse gap, and beside that."""
 PAGE_SHARE = 0.8

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from spmopt.core.fusion.tileable_graph import BATCH
 from spmopt.core.graph import Node
@@ -46,8 +45,9 @@ class TileAxis:
 
     def cut(self, axes: LinkedAxes, node: Node) -> tuple[NodeCut, int] | None:
         """Return how a node is tiled along it, and into how many tiles at most; None if never."""
+        near = {each for value in (*node.inputs, *node.outputs) for each in axes.classes[value]}
         for each in self.classes:
-            found = axes.cut(node, each)
+            found = axes.cut(node, each) if each in near else None
             if found is not None:
                 return found, axes.micro_batches(each)
         return None
@@ -97,12 +97,17 @@ def _classes(axes: LinkedAxes) -> Iterator[Axis]:
         node for node in axes.graph.nodes if operators.lookup(node.operator).style is not Style.VIEW
     ]
     members = Counter(symbol for own in axes.classes for symbol in own)
+    places: dict[Axis, set[int]] = {}
+    for place, node in enumerate(nodes):
+        for value in (*node.inputs, *node.outputs):
+            for each in axes.classes[value]:
+                places.setdefault(each, set()).add(place)
     for each in members:
         # Two operations, and a value between them.
         if each == axes.batch or members[each] < 3 or axes.micro_batches(each) < 2:
             continue
-        can = [axes.cut(node, each) is not None for node in nodes]
-        if any(one and other for one, other in pairwise(can)):
+        can = {place for place in places[each] if axes.cut(nodes[place], each) is not None}
+        if any(place + 1 in can for place in can):
             yield each
 
 

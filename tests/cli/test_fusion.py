@@ -30,7 +30,7 @@ def problem() -> Problem:
 @pytest.fixture(scope="module")
 def compared(problem: Problem) -> spmopt.ComparisonTable:
     return spmopt.compare(
-        problem, ["belady", "residency"], fusion="all", time_limit=20.0, tolerance=0.05
+        problem, ["belady", "residency"], fusion="all", time_limit=20.0, tolerance=0.01
     )
 
 

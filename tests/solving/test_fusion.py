@@ -13,23 +13,19 @@ from typing import Any
 import pytest
 
 import spmopt
-from formulations.fusion.neighbors import neighbors
 from formulations.fusion.paths import FusedGroupArcs
 from formulations.fusion.schedule import _Search
-from formulations.fusion.search import FusionPlanSearch
-from formulations.fusion.tileable import Listed
 from formulations.fusion.trials import FusionPlanTrials
 from formulations.residency import page
 from spmopt.audit import audit
 from spmopt.core.errors import InputError
 from spmopt.core.fusion import certificate as sizes
 from spmopt.core.fusion.certificate import FusionCertificate
-from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
+from spmopt.core.fusion.fused_groups import FusedGroup
 from spmopt.core.fusion.fusion_space import FUSION_SPACES
 from spmopt.core.fusion.tileable_graph import source_graph, tileable_graph_of, whole
 from spmopt.core.graph import Graph
 from spmopt.core.objective import MAKESPAN, objective_named
-from spmopt.core.params import FusionParams, SolveParams
 from spmopt.core.problem import Problem
 from spmopt.core.result import End, Result, Status
 from spmopt.core.scheduler import Incumbent, Request
@@ -153,7 +149,7 @@ def test_covers_are_scheduled_once_and_as_long_as_they_may_be_best(
         return outcome
 
     monkeypatch.setattr(FusionPlanTrials, "schedule_all", remember)
-    result = solve(tight(mlp(), "tiled"), "fusion:space=batch", request(tolerance=0.05))
+    result = solve(tight(mlp(), "tiled"), "fusion:space=batch", request(tolerance=0.02))
     assert len(tried) > 4
     assert not any(each in tried[:at] for at, each in enumerate(tried))
     assert ended
@@ -298,51 +294,6 @@ def test_a_long_list_has_values_of_short_fused_groups(monkeypatch: pytest.Monkey
     assert result.verified
 
 
-def test_the_search_of_all_fusion_plans_begins_with_those_of_the_batch(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Else what has stripes is searched until the time is up, and what lies near is not found."""
-    b = GraphBuilder("stack")
-    x = b.input("x", (4, 16, 32, 32))
-    for k in range(4):
-        x = b.add("Conv", [x, b.weight(f"w{k}", (16, 16, 3, 3))], pads=(1, 1, 1, 1))
-        x = b.add("Relu", [x])
-    machine = spmopt.machine("large-npu", spm="64KiB")
-    problem = spmopt.lower(b.finish([x]), machine, mapper="tiled")
-    assert isinstance(problem, Problem)
-    plain, tried = _Search.attempt, dict[str, list[FusionPlan]]()
-
-    def stripes(fusion_space: str) -> bool:
-        known = tried.get(fusion_space, [])
-        return (
-            len(known) > 3
-            if fusion_space == "batch"
-            else any(e.stripes > 1 for c in known for e in c)
-        )
-
-    def noted(search: _Search, fusion_plan: FusionPlan, *given: Any, **options: Any) -> None:
-        if fusion_plan:
-            tried.setdefault(search.fusion_space.name, []).append(fusion_plan)
-        plain(search, fusion_plan, *given, **options)
-
-    monkeypatch.setattr(_Search, "attempt", noted)
-    # Fusion plans of the batch are left after two counted seconds; the limit is for a busy machine.
-    params = SolveParams(fusion=FusionParams(narrow_fraction=0.03, first_fraction=0.04))
-    for fusion_space in ("batch", "all"):
-        # Until one with stripes is tried; of the batch there is none.
-        asked = request(
-            threads=1,
-            time_limit_s=60.0,
-            params=params,
-            stop=lambda fusion_space=fusion_space: stripes(fusion_space),
-        )
-        assert solve(problem, f"fusion:space={fusion_space}", asked).verified
-    first = tried["all"][0]
-    assert first == tried["batch"][0]
-    assert all(each.stripes == 1 for each in first)
-    assert any(each.stripes > 1 for fusion_plan in tried["all"] for each in fusion_plan)
-
-
 def test_a_search_that_its_time_ends_does_not_say_that_nothing_is_left(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -352,14 +303,6 @@ def test_a_search_that_its_time_ends_does_not_say_that_nothing_is_left(
     monkeypatch.setattr(_Search, "_over", property(lambda _: True))
     result = solve(tight(layers(), "tiled"), "fusion", asked)
     assert (result.end, result.cut_short) == (End.LIMIT, False)
-
-
-def test_layer_by_layer_has_neighbors_of_one_fused_group() -> None:
-    listed = Listed(tileable_graph_of(tight(convolution())), MAKESPAN)
-    search = FusionPlanSearch(FusedGroupArcs(listed, float(listed.capacity)), bool)
-    found = [*neighbors(search, whole(listed.given))]
-    assert {tuple(sorted(each.count > 1 for each in plan)) for plan in found} >= {(False, True)}
-    assert all(not listed.given.obstacle(each) for plan in found for each in plan)
 
 
 def test_a_plan_is_refined_whose_rounded_schedule_hides_what_it_is_worth(

@@ -102,7 +102,7 @@ def test_of_a_long_list_one_operation_fits_in_few_pieces_and_one_in_many(
     assert any(fits(listed, fusion_plan) for fusion_plan in fusion_plans(listed))
     result = solve(problem_of(listed), "fusion", asked(objective_named("time", listed.machine)))
     assert result.verified
-    for name in ("_Search._search", "_Search._end", "single_operations"):
+    for name in ("_Search._try_named", "_Search._end", "single_operations"):
         monkeypatch.setattr(f"formulations.fusion.schedule.{name}", lambda *_: ())
     result = solve(problem_of(listed), "fusion", asked(objective_named("time", listed.machine)))
     assert result.status is Status.UNKNOWN

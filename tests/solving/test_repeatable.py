@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import chain, repeat
 from math import inf
 from pathlib import Path
 from time import monotonic
@@ -11,18 +10,15 @@ from time import monotonic
 import numpy as np
 import pytest
 
-from formulations.fusion.paths import FusedGroupArcs
-from formulations.fusion.tileable import Listed
 from formulations.solver.highs import solve as solved_by_highs
 from formulations.solver.program import ProgramBuilder, SolverStatus
 from spmopt import load, lower, machine
-from spmopt.core.fusion.tileable_graph import tileable_graph_of
 from spmopt.core.objective import MAKESPAN, REPLAY
 from spmopt.core.scheduler import Request
 from spmopt.io.files import read_problem
 from spmopt.solving import solve
 from tests.checked import need
-from tests.thorough import nightly, some
+from tests.thorough import nightly
 
 PROBLEMS = Path(__file__).parents[2] / "instances"
 
@@ -60,30 +56,6 @@ def test_pieces_are_those_of_any_number_of_threads(
     assert need(one.fused).fusion_plan == need(two.fused).fusion_plan
     assert one.schedule == two.schedule
     assert (one.bound, one.fusion_bound) == (two.bound, two.fusion_bound)
-
-
-@pytest.mark.parametrize("stops", some([7, 3, 12]))
-def test_what_is_solved_ahead_is_counted_when_it_is_taken(stops: int) -> None:
-    """Threads solve more programs than are wanted where the search is told to stop."""
-    counted, known = [], []
-    for threads in (1, 3):
-        tileable = tileable_graph_of(
-            lower(load("alexnet", batch=2), machine("rtx2080ti", spm="1MB"))
-        )
-        listed = Listed(tileable, MAKESPAN, tileable.fusion_space("batch"))
-        arcs = FusedGroupArcs(listed, float(listed.capacity))
-        every = [
-            listed.fused_group(begin, begin + 2, way) for begin in range(8) for way in range(2)
-        ]
-        asked = chain([False] * stops, repeat(True))
-        arcs.solve(every, threads, stop=asked.__next__)
-        first = arcs.work.seconds
-        arcs.solve(every, threads)
-        counted.append((first, arcs.work.seconds))
-        known.append(list(arcs.solved))
-    assert counted[0] == pytest.approx(counted[1])
-    assert counted[0][0] < counted[0][1]
-    assert known[0] == known[1]
 
 
 @nightly

@@ -66,15 +66,15 @@ def test_a_time_is_short_by_operations_mappings_and_pace(
 def test_a_plan_found_in_first_mappings_is_one_in_any(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_Search, "_is_short", lambda search, pace: True)
     searched = list[TileableGraph]()
-    search = _Search._search
+    search = _Search._try_named
 
-    def search_in(run: _Search, threads: int) -> None:
+    def search_in(run: _Search) -> None:
         searched.append(run.searched)
-        search(run, threads)
+        search(run)
 
-    monkeypatch.setattr(_Search, "_search", search_in)
+    monkeypatch.setattr(_Search, "_try_named", search_in)
     found = spmopt.solve(
-        lowered("choose"), "fusion:space=batch", time_limit=20.0, tolerance=0.3
+        lowered("choose"), "fusion:space=batch", time_limit=20.0, tolerance=0.05
     ).result
     assert not searched[0].several_mappings
     assert need(found.fused).several_mappings

@@ -5,11 +5,14 @@ from __future__ import annotations
 import shlex
 import sys
 
-from results.peers import deeploy, scalesim, soma, stream, zigzag
+from results.peers import accelforge, deeploy, scalesim, soma, stream, zigzag
 from results.shared.bench import Bench, BenchLine, Figures
 from spmopt.core.errors import InputError
 
-PEERS = ("zigzag", "scalesim", "soma", "stream", "deeploy", "deeploy-sources")
+PEERS = (
+    *("zigzag", "scalesim", "soma", "stream", "deeploy", "deeploy-sources"),
+    *("accelforge", "accelforge-sources"),
+)
 """Interpreters that can import a peer, a program, folders of sources."""
 
 
@@ -39,6 +42,7 @@ def lines(command: str = "") -> list[BenchLine]:
         *soma.lines(given.get("soma")),
         *stream.lines(given.get("stream")),
         *deeploy.lines(given.get("deeploy"), given.get("deeploy-sources")),
+        *accelforge.lines(given.get("accelforge"), given.get("accelforge-sources")),
     ]
 
 

@@ -9,18 +9,19 @@ from math import ceil
 import pytest
 
 import spmopt
-from results.peers import cases, scalesim, soma, stream, zigzag
+from results.peers import accelforge, cases, scalesim, soma, stream, zigzag
 from results.peers.run import lines, programs
 from spmopt.core.errors import InputError
 from spmopt.core.problem import TensorKind
 
+PEERS = ("ZigZag", "SCALE-Sim", "SoMa", "Stream", "Deeploy", "AccelForge")
 RECORDED = sorted(path.stem for path in cases.RECORDED.glob("*.json"))
 
 
 @pytest.mark.parametrize("name", RECORDED)
 def test_what_is_recorded_says_with_what_how_and_when(name: str) -> None:
     found = cases.load(name)
-    assert found.version.split()[0] in ("ZigZag", "SCALE-Sim", "SoMa", "Stream", "Deeploy")
+    assert found.version.split()[0] in PEERS
     assert found.command
     assert len(found.date) == len("2026-01-01")
     assert "/tmp" not in found.command
@@ -143,3 +144,27 @@ def test_topologies_make_layers_that_share_nothing() -> None:
     problem = scalesim.problem(scalesim.OWN / "lenet5.csv", scalesim.SMALL, 4)
     used = [t for each in problem.operations for t in each.tensors]
     assert len(used) == len({*used}) == 3 * len(problem.operations) == 12
+
+
+@pytest.mark.parametrize("case", accelforge.CASES, ids=lambda case: case.name)
+def test_the_layer_has_the_products_of_accelforge(case: accelforge.Case) -> None:
+    """Of a decoder layer; what its Einsums move, and take, adds up to the figures."""
+    layers = cases.load(case.name).layers
+    net = accelforge.problem(case)
+    own = {each.name: each.mappings[0].macs for each in net.operations}
+    theirs = dict.fromkeys(own, 0.0)
+    for name in layers.keys() - {"I", "QK_softmax", "FFH"}:  # no products of matrices
+        theirs[accelforge.PARTS.get(name, name)] += layers[name]["computes"]
+    assert own == theirs
+    found = cases.load(case.name).figures
+    assert sum(layer["traffic_bytes"] for layer in layers.values()) == found["traffic_bytes"]
+    latency_s = sum(max(layer["dram_s"], layer["on_chip_s"]) for layer in layers.values())
+    assert latency_s == pytest.approx(float(found["latency_s"]), rel=1e-6)
+
+
+def test_operations_take_what_einsums_take_on_chip() -> None:
+    case = accelforge.CASES[-1]
+    layers = cases.load(case.name).layers
+    seconds = sum(layers[name]["on_chip_s"] for name in layers.keys() - {"I"})  # a copy
+    own = [each.mappings[0].compute_cycles for each in accelforge.costed(case).operations]
+    assert sum(own) == pytest.approx(seconds * accelforge.CLOCK_HZ, abs=len(own))

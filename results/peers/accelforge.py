@@ -62,7 +62,7 @@ class Case:
 
 CASES = (
     *(Case("snowcat", 1024, mib) for mib in ("4", "8", "16", "32")),
-    Case("snowcat", 1024, "4", "any"),
+    *(Case("snowcat", 1024, mib, "any") for mib in ("4", "8")),
     Case("tpu_v4i", 128, "own"),
 )
 BY_HAND = (FusedGroup(begin=0, end=5), FusedGroup(begin=5, end=9, micro_batches=4, axis=2))
@@ -152,7 +152,7 @@ def lines(python: str | None, sources: str | None) -> list[BenchLine]:
     for case in CASES:
         parts = {"peer": partial(peer, case, python, sources), "": partial(ours, case)}
         found.append(BenchLine(("AccelForge", case.title, case.counted), parts))
-        if case.mib == "8":
+        if (case.mib, case.loops) == ("8", "any"):
             parts = {"peer": partial(peer, case, None, None), "": partial(ours, case, BY_HAND)}
             cells = ("AccelForge", case.title, "our plan made by hand")
             found.append(BenchLine(cells, parts))

@@ -32,7 +32,8 @@ _ROUNDS = 4
 _RADIUS, _WIDE = 0.05, 1.0
 """Box round the best dual values, at first and at most, in dual values of a byte."""
 _IDLE = 20
-"""Rounds in a row without a better bound or a new program: then planes promise in vain."""
+"""Rounds in a row without a better bound or a new program: then planes promise in vain; plans in a
+row that are no better than one before."""
 _OFTEN = 10.0
 """Times as long as it takes for a fusion plan to agree: between two."""
 _CLOSE = 1e-4
@@ -117,6 +118,28 @@ class Agreement(ChainedPlans):
             rises = self.best > before + SAME * abs(before)
             idle = 0 if rises or self.solved > solved else idle + 1
             yield self.best
+
+    def near_plans(self) -> Iterator[float]:
+        """Search the plans that cost little more than the cheapest at the best dual values.
+
+        The search ends after so many in a row that are no better.
+        """
+        value, idle = self._table(self.center), 0
+        # As far above the best program as this is above the bound: schedules are not their
+        # programs.
+        for cost, path in self.sparse.ascending(value, lambda: 2 * self.least - self.best):
+            groups = self.sparse.groups(path)
+            fusion_plan = tuple(self.listed.fused_group(*each) for each in groups)
+            for fused_group in self._open(fusion_plan, self.center):
+                self._solve(fused_group, self.center)
+                value[:] = self._table(self.center)
+            if float(value[path].sum()) <= cost:  # else it comes again, at its new cost
+                before = self.least
+                yield from self._agree_along(fusion_plan)
+                idle = 0 if self.least < before else idle + 1
+            yield self.best
+            if idle == _IDLE:
+                return
 
     def _short_plan(self) -> FusionPlan:
         """Return the cheapest fusion plan at the best dual values, of about equal ones a short one.

@@ -328,3 +328,5 @@ def _agree(
             over = _BEFORE * (1 - params.finish_fraction) * seconds
             due = min(due, over) if work.seconds < over else due
         yield News(told, {}, {}, proof, work.seconds, search.new_plans(), settled=True)
+    for _ in search.near_plans():
+        yield News(told, {}, {}, None, work.seconds, search.new_plans(), settled=True)

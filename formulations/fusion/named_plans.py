@@ -30,15 +30,15 @@ class NamedPlans(FusionPlanTrials):
         self._programs: dict[FusionPlan, float] = {}
         self._above = 1.0
 
-    def attempt_named(self) -> bool:
+    def attempt_named(self, *, likely: bool = True) -> bool:
         """Try the cheapest fusion plan that the search of the bound names, if it may be the best.
 
-        Return whether there was one.
+        Return whether there was one. ``likely``: only one that probably is.
         """
         while self.named:
             fusion_plan = min(self.named, key=self._expect)
-            expected = self._expect(fusion_plan)
-            if self.best is not None and expected >= self.best.value:
+            least = self._expect(fusion_plan) if likely else self.named[fusion_plan].least
+            if self.best is not None and least >= self.best.value:
                 return False
             found = self.named.pop(fusion_plan)
             if STEP_S * self.size_of(fusion_plan) > (self.end - self.clock) / 2:

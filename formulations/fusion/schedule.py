@@ -18,7 +18,7 @@ import numpy as np
 from formulations.fusion.bounding import BoundingTask, BoundSearch, News, Values
 from formulations.fusion.named_plans import NamedPlans
 from formulations.fusion.paths import FusedGroupArcs
-from formulations.fusion.shortest_paths import by_value
+from formulations.fusion.shortest_paths import SparseArcs
 from formulations.fusion.tileable import Listed, has_stripes
 from formulations.fusion.trials import steps_of
 from formulations.fusion.uniform import single_operations, uniform_plan
@@ -317,9 +317,10 @@ class _Search(NamedPlans):
                 finer = True
             else:
                 due = self.bounding.wait()
-                if due == np.inf:
+                if due == np.inf and not self.attempt_named(likely=False):
                     break
-                self.work.seconds = max(self.work.seconds, self._bounding_since + due)
+                if due < np.inf:
+                    self.work.seconds = max(self.work.seconds, self._bounding_since + due)
 
     def _try_uniform(self) -> None:
         """Try uniform fusion plans, the first of few steps, until others are named or one is worse.
@@ -345,18 +346,17 @@ class _Search(NamedPlans):
     def _try_all(self) -> None:
         """Try all fusion plans whose values are below the best schedule."""
         assert self.arcs is not None
-        ends, ways, columns = np.nonzero(np.isfinite(self.arcs.value))
-        begins = columns + self.arcs.lengths.first[ends]
-        places = zip(ends.tolist(), ways.tolist(), begins.tolist(), strict=True)
-        every = [self.listed.fused_group(begin, end, way) for end, way, begin in places]
-        self.arcs.solve(every, stop=self.stop)
-        count = self.listed.count + 1
-        values = np.full((count, len(self.listed.ways), count), np.inf)
-        values[ends, ways, begins] = self.arcs.value[ends, ways, columns]
-        for value, fusion_plan in by_value(values, self.listed.fused_group):
-            if self.stop() or (self.best is not None and value >= self.best.value):
+        arcs, make = self.arcs, self.listed.fused_group
+        sparse = SparseArcs(np.isfinite(arcs.value), arcs.lengths.first)
+        arcs.solve([make(*each) for each in sparse.groups()], stop=self.stop)
+
+        def most() -> float:
+            return np.inf if self.best is None else float(self.best.value)
+
+        for _, path in sparse.ascending(sparse.of(arcs.value), most):
+            if self.stop():
                 return
-            self.attempt(fusion_plan)
+            self.attempt(tuple(make(*each) for each in sparse.groups(path)))
         self.unfit = self.best is None
 
     def _least(self) -> float:

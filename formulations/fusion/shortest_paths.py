@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from heapq import heappop, heappush
+from typing import NamedTuple
 
 import numpy as np
 
@@ -140,6 +141,11 @@ class SparseArcs:
         found: Ints = tiles[self._way] * (self.end - self.begin)
         return found
 
+    def groups(self, arcs: Ints | slice = slice(None)) -> list[tuple[int, int, int]]:
+        """Return begin, end and way of some."""
+        found = np.stack((self.begin[arcs], self.end[arcs], self._way[arcs]), axis=1)
+        return [(begin, end, way) for begin, end, way in found.tolist()]
+
     def index(self, places: Ints) -> Ints:
         """Return which ones are at places of the table."""
         found: Ints = np.searchsorted(self.place, places)
@@ -166,43 +172,51 @@ class SparseArcs:
             reached[end], came[end] = arcs[least], (self.begin[arc], self._way[arc])
         return float(reached[-1]), trace(reached, came, range(self.count + 1), make)
 
+    def ascending(self, cost: Floats, most: Callable[[], float]) -> Iterator[tuple[float, Ints]]:
+        """Yield paths and their costs, in ascending order of these, below the ``most`` at a time.
 
-_FusedGroups = tuple[FusedGroup, ...]
+        Costs (a,) may rise in between: a path that then costs more comes again. Best first: the
+        bound of a beginning is its cost and the least that can follow, so that the search is A*
+        with a perfect heuristic.
+        """
+        order = np.argsort(self.begin, kind="stable")
+        firsts = np.searchsorted(self.begin[order], np.arange(self.count + 2))
+        rest = np.full(self.count + 1, np.inf)
+        rest[self.count] = 0.0
+        for at in range(self.count - 1, -1, -1):
+            arcs = order[firsts[at] : firsts[at + 1]]
+            rest[at] = (cost[arcs] + rest[self.end[arcs]]).min(initial=np.inf)
+        number, waiting = 0, [(float(rest[0]), 0, 0, _Path(None, -1))]
+        while waiting and waiting[0][0] < most():
+            known, _, at, path = heappop(waiting)
+            if at < self.count:
+                arcs = order[firsts[at] : firsts[at + 1]]
+                every = float(cost[path.arcs()].sum()) + cost[arcs] + rest[self.end[arcs]]
+                further = [
+                    (each, int(self.end[arc]), _Path(path, int(arc)))
+                    for each, arc in zip(every.tolist(), arcs.tolist(), strict=True)
+                    if each < most()
+                ]
+            else:
+                arcs = path.arcs()
+                if float(cost[arcs].sum()) <= known:
+                    yield known, arcs
+                now = float(cost[arcs].sum())
+                further = [(now, at, path)] if now > known else []
+            for least, end, longer in further:
+                number += 1  # it breaks ties: paths are not ordered
+                heappush(waiting, (least, number, end, longer))
 
 
-def by_value(
-    table: Floats, make: Callable[[int, int, int], FusedGroup]
-) -> Iterator[tuple[float, FusionPlan]]:
-    """Yield fusion plans and the sums of their fused groups' values, in ascending order of these.
+class _Path(NamedTuple):
+    """The last arc of a path, and the path to it."""
 
-    Best first: the bound of a beginning is its sum and the least that can follow.
+    before: _Path | None
+    arc: int
 
-    Parameters
-    ----------
-    table : (n + 1, p, n + 1)
-        Values of fused groups, by end, number of fusion tiles and begin.
-    make
-        Of begin, end and number of fusion tiles, its place in the table.
-    """
-    count = len(table) - 1
-    # Cost of the cheapest way on from each boundary: exact, so the search is A* with a perfect
-    # heuristic.
-    rest = np.full(count + 1, np.inf)
-    rest[count] = 0.0
-    for begin in range(count - 1, -1, -1):
-        rest[begin] = (table[:, :, begin] + rest[:, None]).min()
-    number = 0
-    waiting: list[tuple[float, int, float, int, _FusedGroups]] = [(float(rest[0]), 0, 0.0, 0, ())]
-    while waiting:
-        least, _, sum_, at, fusion_plan = heappop(waiting)
-        if at == count:
-            yield least, fusion_plan
-            continue
-        ends, ways = np.nonzero(np.isfinite(table[:, :, at] + rest[:, None]))
-        for end, way in zip(ends.tolist(), ways.tolist(), strict=True):
-            value = sum_ + float(table[end, way, at])
-            fused_group = make(at, end, way)
-            # A number breaks ties: fused groups are not ordered.
-            number += 1
-            both = value + float(rest[end])
-            heappush(waiting, (both, number, value, end, (*fusion_plan, fused_group)))
+    def arcs(self) -> Ints:
+        found, at = list[int](), self
+        while at.before is not None:
+            found.append(at.arc)
+            at = at.before
+        return np.array(found[::-1], np.int64)

@@ -366,7 +366,7 @@ def test_the_first_way_fits_half_and_none_is_offered_twice(pages: int) -> None:
 def test_a_larger_scratchpad_takes_no_longer_and_moves_no_more() -> None:
     array = SystolicArray(rows=12, columns=12, dataflow="os")
     least = [10**18, 10**18]
-    for pages in range(16, 400, 7):
+    for pages in range(16, 400, 16):
         machine = plain_machine(64 * pages, page_bytes=64, array=array)
         found = attention_blocks(ATTENTION, machine, 32 * pages)
         now = [min(each.cycles for each in found), min(each.fetches for each in found)]

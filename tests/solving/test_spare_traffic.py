@@ -22,7 +22,7 @@ def slow(spm: str = "4KiB", rows: int = 4) -> Problem:
     """Products on an array of few lanes: they take far longer than their bytes move."""
     b = GraphBuilder("slow", element_type="int8")
     y = b.input("x", (64, 64))
-    for number in range(4):
+    for number in range(3):
         y = b.add("MatMul", [y, b.weight(f"w{number}", (64, 64))])
     sides: dict[str, str] = dict.fromkeys(("array.rows", "array.columns"), str(rows))
     machine = load_machine("small-npu", sides | {"spm": spm, "page": "64B"})

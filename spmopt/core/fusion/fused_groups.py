@@ -34,6 +34,11 @@ class FusedGroup:
     axis: int = field(default=0, metadata={"group": "axis"})
 
     def __post_init__(self) -> None:
+        if not isinstance(self.axis, int):
+            raise InputError(
+                f"fused group {self.begin} to {self.end}: axis {self.axis!r} must be its number, "
+                "from 0; plan files take names"
+            )
         if self.micro_batches == 1 and self.axis > 0:
             # Untiled groups are equal whatever axis they come from.
             object.__setattr__(self, "axis", 0)

@@ -128,6 +128,7 @@ class Agreement(ChainedPlans):
         # As far above the best program as this is above the bound: schedules are not their
         # programs.
         for cost, path in self.sparse.ascending(value, lambda: 2 * self.least - self.best):
+            self.arcs.work.seconds += 10 * CALL_S
             groups = self.sparse.groups(path)
             fusion_plan = tuple(self.listed.fused_group(*each) for each in groups)
             for fused_group in self._open(fusion_plan, self.center):

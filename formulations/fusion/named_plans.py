@@ -46,7 +46,7 @@ class NamedPlans(FusionPlanTrials):
             self.attempt(fusion_plan, mappings=dict(found.mappings))
             if self.latest is not None and self.latest.fusion_plan == fusion_plan:
                 self._programs[fusion_plan] = found.least
-                if not in_stripes(fusion_plan):
+                if found.least > 0 and not in_stripes(fusion_plan):
                     above = float(self.latest.value) / found.least
                     self._above = min(self._above, above) if self._above > 1 else above
             return True

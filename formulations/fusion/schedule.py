@@ -356,7 +356,8 @@ class _Search(NamedPlans):
         for _, path in sparse.ascending(sparse.of(arcs.value), most):
             if self.stop():
                 return
-            self.attempt(tuple(make(*each) for each in sparse.groups(path)))
+            if path.size:
+                self.attempt(tuple(make(*each) for each in sparse.groups(path)))
         self.unfit = self.best is None
 
     def _least(self) -> float:

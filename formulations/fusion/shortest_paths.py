@@ -177,7 +177,9 @@ class SparseArcs:
 
         Costs (a,) may rise in between: a path that then costs more comes again. Best first: the
         bound of a beginning is its cost and the least that can follow, so that the search is A*
-        with a perfect heuristic.
+        with a perfect heuristic. Of about equal ones the latest goes on: layers are alike, and of
+        5e16 paths 5e10 may cost the same. An empty path now and then says that none came for a
+        while.
         """
         order = np.argsort(self.begin, kind="stable")
         firsts = np.searchsorted(self.begin[order], np.arange(self.count + 2))
@@ -186,9 +188,15 @@ class SparseArcs:
         for at in range(self.count - 1, -1, -1):
             arcs = order[firsts[at] : firsts[at + 1]]
             rest[at] = (cost[arcs] + rest[self.end[arcs]]).min(initial=np.inf)
-        number, waiting = 0, [(float(rest[0]), 0, 0, _Path(None, -1))]
-        while waiting and waiting[0][0] < most():
-            known, _, at, path = heappop(waiting)
+        unit = _EQUAL * float(rest[0]) or 1.0
+        number, waiting = 0, [(0.0, 0, float(rest[0]), 0, _Path(None, -1))]
+        since = 0
+        while waiting and waiting[0][2] < most():
+            _, _, known, at, path = heappop(waiting)
+            since += 1
+            if since == _WHILE:
+                yield known, np.empty(0, np.int64)
+                since = 0
             if at < self.count:
                 arcs = order[firsts[at] : firsts[at + 1]]
                 every = float(cost[path.arcs()].sum()) + cost[arcs] + rest[self.end[arcs]]
@@ -200,12 +208,19 @@ class SparseArcs:
             else:
                 arcs = path.arcs()
                 if float(cost[arcs].sum()) <= known:
+                    since = 0
                     yield known, arcs
                 now = float(cost[arcs].sum())
                 further = [(now, at, path)] if now > known else []
             for least, end, longer in further:
-                number += 1  # it breaks ties: paths are not ordered
-                heappush(waiting, (least, number, end, longer))
+                number -= 1  # it breaks ties: paths are not ordered
+                heappush(waiting, (round(least / unit), number, least, end, longer))
+
+
+_EQUAL = 1e-9
+"""Of the least cost: differences that are rounding errors."""
+_WHILE = 64
+"""Beginnings of paths that are continued, at most, before a search tells that it goes on."""
 
 
 class _Path(NamedTuple):

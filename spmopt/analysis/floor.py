@@ -2,8 +2,9 @@
 
 A bound holds for schedules of a problem, whose mappings, order and fusion tiles somebody has drawn.
 The floor asks less: products at the full rate of the engine, the rest at that of the vector unit,
-both at once, and every input, weight and output across the DRAM boundary once. How far a bound is
-above it shows how much of the cost the family of schedules might still hide.
+both at once, and every input, weight and output across the DRAM boundary once. Of causal attention
+the scores of the blocks count that its mappings compute. How far a bound is above it shows how much
+of the cost the family of schedules might still hide.
 """
 
 from __future__ import annotations

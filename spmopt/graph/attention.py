@@ -110,8 +110,7 @@ class _Finder:
         if not plain or not _are_rows(*equations):
             return None
         causal = {name: softmax.attributes[name] for name in CAUSAL if name in softmax.attributes}
-        # Rows of scores are tokens, in the softmax and in the product.
-        if causal and self._shape(first.outputs[0])[-2] != of_softmax[-2]:
+        if causal and not self._are_tokens(equations[0], first, softmax):
             return None
         inputs, words = [*first.inputs, second.inputs[1]], list[str]()
         for node, at in between:
@@ -123,6 +122,12 @@ class _Finder:
         attributes = {"first": equations[0], "second": equations[1], "between": " ".join(words)}
         nodes = [first, *chain, softmax, *views, second]
         return _Attention(nodes, tuple(inputs), {**attributes, **causal})
+
+    def _are_tokens(self, equation: str, product: Node, softmax: Node) -> bool:
+        """Return whether rows of scores are tokens of queries, in the product and the softmax."""
+        _, keys, scores = equation.replace("->", ",").split(",")
+        same = self._shape(product.outputs[0])[-2] == self._shape(softmax.inputs[0])[-2]
+        return same and len(scores) > 1 and scores[-2] not in keys
 
     def _is_last_axis(self, node: Node) -> bool:
         """Return whether a node is a softmax along the last axis, of scores that it alone reads."""

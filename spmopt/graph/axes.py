@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
-from math import gcd
+from itertools import chain, pairwise
+from math import gcd, isqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 from spmopt.core.errors import InputError
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _LIKELY = 4
 """Of the classes with the most axes, those that are tried."""
+_LONG, _FAR = 16, 4
+"""Lengths that are cut unevenly, from so many on, where the next divisor is more times as large."""
 Axis = tuple[int, int]
 """A value and one of its axes."""
 
@@ -117,8 +119,8 @@ class LinkedAxes:
             likely,
             key=lambda each: (
                 # Order matters: a true batch wins over a longer axis that is cut in more nodes.
-                each in first and cuts[each] >= half and self.micro_batches(each) > 1,
-                each in first or self.micro_batches(each) > 1,
+                each in first and cuts[each] >= half and self._most(each) > 1,
+                each in first or self._most(each) > 1,
                 cuts[each],
             ),
             default=None,
@@ -214,7 +216,36 @@ class LinkedAxes:
                     found[value].append(node)
         return found
 
+    @cached_property
+    def uneven(self) -> bool:
+        """Whether the batch is cut into uneven tiles, as rows are: few numbers divide its length.
+
+        Not of images over which windows slide, which have rows beside the batch, nor in training:
+        gradients of weights are sums over equal tiles.
+        """
+        graph, most = self.graph, self._most(self.batch)
+        small = [k for k in range(1, isqrt(most) + 1) if most % k == 0]
+        every = sorted({*small, *(most // k for k in small)})
+        if most < _LONG or all(_FAR * k >= more for k, more in pairwise(every)):
+            return False
+        if any(value.kind is TensorKind.WEIGHT_GRADIENT for value in graph.values):
+            return False
+        indices = (
+            index
+            for node in graph.nodes
+            if operators.lookup(node.operator).style is not Style.VIEW
+            for statement in self.nest(node).statements
+            for access in statement.reads
+            for index in access.axes
+        )
+        slides = any(index is not None and len(index.terms) > 1 for index in indices)
+        return not slides or self.name != BATCH
+
     def micro_batches(self, of: Axis) -> int:
+        """Return the most equal fusion tiles that all axes of a class are cut into."""
+        return 1 if of == self.batch and self.uneven else self._most(of)
+
+    def _most(self, of: Axis) -> int:
         """Return the most equal fusion tiles that all axes of a class can be cut into."""
         found = self._tiles.get(of)
         if found is None:

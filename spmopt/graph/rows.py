@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from math import prod
 from typing import NamedTuple
 
@@ -53,7 +54,11 @@ class RowAxes:
 
     def __init__(self, axes: LinkedAxes) -> None:
         self.axes, self.graph = axes, axes.graph
-        self._batch = [each[0] if len(each) == 1 else None for each in axes.members(axes.batch)]
+        members = axes.members(axes.batch)
+        # An uneven batch is rows itself: those of one sample, which has no axis.
+        self._batch = [
+            (-1 if axes.uneven else each[0]) if len(each) == 1 else None for each in members
+        ]
         self._known: dict[object, dict[str, list[_Indexed]]] = {}
         links = no_links()
         for node in self.graph.nodes:
@@ -72,7 +77,11 @@ class RowAxes:
 
     @cached_property
     def rows(self) -> Axis | None:
-        """Symbols of the axes that are rows; None where no windows slide."""
+        """Symbols of the axes that are rows; None where no windows slide over an even batch."""
+        if self.axes.uneven:
+            members = enumerate(self.axes.members(self.axes.batch))
+            found = Counter(self.classes[value][own[0]] for value, own in members if len(own) == 1)
+            return max(found, key=lambda axis: (found[axis], axis))
         slides = Counter[Axis]()
         first: dict[Axis, int] = {}
         for node in self.graph.nodes:
@@ -111,10 +120,11 @@ class RowAxes:
             one, other = values[source].shape, values[result].shape
             if "perm" in node.attributes:  # elements in another order
                 return
-            for axis in range(min(len(one), len(other))):
+            for axis, same in product(range(len(one)), range(len(other))):
                 # Equal axes at equal row-major positions hold the same elements.
-                if one[axis] == other[axis] and prod(one[:axis]) == prod(other[:axis]):
-                    yield (source, axis), (result, axis)
+                alike = one[axis] == other[same] and prod(one[:axis]) == prod(other[:same])
+                if alike and (axis == same or one[axis] > 1):
+                    yield (source, axis), (result, same)
             return
         operands = (*node.inputs, *node.outputs)
         for along in self._along(node).values():

@@ -228,6 +228,9 @@ class StripeMappings:
 
     def __call__(self, at: int, begin: int, end: int) -> tuple[OpMapping, ...]:
         """Return the mappings of rows [begin, end) of one micro-batch of an operation."""
+        rows = self.rows[at]
+        if rows is not None and rows.plain:
+            begin, end = 0, end - begin
         found = self._known.get((at, begin, end))
         if found is None:
             found = self._known[at, begin, end] = self._mappings(at, begin, end)

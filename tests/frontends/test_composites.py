@@ -165,6 +165,16 @@ def test_causal_attention_is_that_of_onnx(
         assert np.allclose(found, wanted, atol=1e-6)
 
 
+def test_of_a_cache_from_outside_no_keys_are_left_out(tmp_path: Path) -> None:
+    """Where the tokens in it end is not known: a token to come may see all keys."""
+    shapes = {"q": (1, 2, 1, 8), "k": (1, 2, 64, 8), "v": (1, 2, 64, 3), "n": (1,)}
+    nodes = [make_node("Attention", ["q", "k", "v", "", "", "", "n"], ["y"], is_causal=1)]
+    made = model(nodes, shapes, opset=24, ir_version=11)
+    made.graph.input[3].type.tensor_type.elem_type = TensorProto.INT64
+    graph = load_onnx(saved(tmp_path, made))
+    assert not any("causal" in node.attributes for node in graph.nodes)
+
+
 @pytest.mark.parametrize(
     ("equation", "shapes", "work"),
     [

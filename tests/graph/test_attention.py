@@ -159,6 +159,14 @@ def test_keys_with_rows_of_their_own_stay_apart() -> None:
     assert fused(b.finish([y])) is None
 
 
+def test_rows_of_scores_that_are_heads_are_no_tokens() -> None:
+    b = GraphBuilder("heads")
+    s = b.add("Einsum", [b.input("q", (5, 3, 4)), b.input("k", (6, 3, 4))], equation="qhd,khd->qhk")
+    p = b.add("Softmax", [s], axis=-1, causal=1)
+    y = b.add("Einsum", [p, b.input("v", (6, 3, 7))], equation="qhk,khv->qhv")
+    assert fused(b.finish([y])) is None
+
+
 def test_grouped_queries_of_an_onnx_attention_are_one_operation() -> None:
     b = GraphBuilder("grouped")
     q, k, v = (

@@ -13,6 +13,8 @@ _MOST = 2**32
 """Fusion tiles, of which costs are sums in 64 bits."""
 STRIPES = (1, 2, 4, 8)
 """Stripes that all fusion plans may have: up to 14 rows each of the images of most networks."""
+MOST_STRIPES = 2048
+"""The same, of rows over which no windows slide, as uneven tiles of a batch."""
 
 
 class Way(NamedTuple):

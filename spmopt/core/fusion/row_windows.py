@@ -70,6 +70,11 @@ class Rows:
     count: int
     windows: Mapping[int, Window]
 
+    @property
+    def plain(self) -> bool:
+        """Whether stripes of as many rows are alike: no windows slide."""
+        return all(each == Window(size=self.count) for each in self.windows.values())
+
 
 def takes_rows(own: Boundaries, window: Window, rows: Rows) -> bool:
     """Return whether each stripe takes some rows of an operand."""

@@ -28,7 +28,7 @@ from spmopt.core.fusion.fused_groups import (
     TileableOperation,
     TileMappings,
 )
-from spmopt.core.fusion.fusion_space import FUSION_SPACES, STRIPES, FusionSpace
+from spmopt.core.fusion.fusion_space import FUSION_SPACES, MOST_STRIPES, STRIPES, FusionSpace
 from spmopt.core.fusion.parts import Parts
 from spmopt.core.fusion.row_windows import Boundaries
 from spmopt.core.fusion.stripe_boundaries import boundaries
@@ -147,7 +147,6 @@ class TileableGraph:
         """
         # 1 always, also where no operation can be cut.
         numbers = self._numbers()
-        striped = any(each.rows is not None for each in self.operations)
         match name:
             case "none":
                 return FusionSpace(name=name, micro_batches=(1,))
@@ -159,10 +158,18 @@ class TileableGraph:
                 return FusionSpace(
                     name=name,
                     micro_batches=numbers,
-                    stripes=STRIPES if striped else (1,),
+                    stripes=self._stripes(),
                     others=tuple(each._numbers()[1:] for each in self.others),
                 )
         raise InputError(f"no fusion plans are called {name!r}; use {', '.join(FUSION_SPACES)}")
+
+    def _stripes(self) -> tuple[int, ...]:
+        """Return numbers of stripes: few where windows slide, else powers of two up to all rows."""
+        rows = [each.rows for each in self.operations if each.rows is not None]
+        if not rows or not all(each.plain for each in rows):
+            return STRIPES if rows else (1,)
+        most = min(max(each.count for each in rows), MOST_STRIPES)
+        return tuple(1 << shift for shift in range(most.bit_length()))
 
     def _numbers(self) -> tuple[int, ...]:
         return tuple(sorted({1, *(k for each in self.operations for k in each.mappings)}))
@@ -328,6 +335,9 @@ class TileableGraph:
 
     def least_of_stripe(self, at: int, begin: int, end: int) -> OpMapping:
         """Return a mapping at most as costly as any of rows [begin, end) of a micro-batch."""
+        rows = self.operations[at].rows
+        if rows is not None and rows.plain:
+            begin, end = 0, end - begin
         found = self._least.get((at, begin, end))
         if found is None:
             assert self.stripe_mappings is not None

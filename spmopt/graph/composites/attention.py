@@ -157,7 +157,9 @@ def attention(call: Call) -> Results:
     past = [call.value(k) if call.find(k) else None for k in (4, 5)]
     keys, values = with_past(call, keys, past[0]), with_past(call, values, past[1])
     cap = call.attributes.get("softcap", 0.0) not in (0, 0.0)
-    before = keys_before(call, past[0], causal=bool(call.number("is_causal", 0)))
+    # Of a cache from outside only some keys hold tokens: how many is not known here.
+    causal = bool(call.number("is_causal", 0)) and call.find(6) is None
+    before = keys_before(call, past[0], causal=causal)
     found = attend(call, queries, keys, values, masks=call.values(3), cap=cap, past=before)
     y = found.result.value
     if packed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from math import inf
 
 import numpy as np
@@ -55,6 +56,8 @@ def test_each_path_comes_at_its_last_cost_and_none_is_left_out(
     sparse, cost, last = problem
     limit, found = inf if most is None else float(most), list[tuple[float, tuple[int, ...]]]()
     for value, path in sparse.ascending(cost, lambda: limit):
+        if not path.size:
+            continue
         assert value == cost[path].sum()
         cost[path] = last[path]
         if cost[path].sum() == value:  # whole numbers
@@ -65,6 +68,28 @@ def test_each_path_comes_at_its_last_cost_and_none_is_left_out(
     }
     assert len({path for _, path in found}) == len(found)
     assert [value for value, _ in found] == sorted(value for value, _ in found)
+
+
+def test_of_very_many_paths_that_cost_the_same_the_first_come_at_once() -> None:
+    """Costs differ by rounding errors: 4 to the power of 40 paths."""
+    there = np.zeros((41, 4, 40), bool)
+    there[np.arange(1, 41), :, np.arange(40)] = True
+    sparse = SparseArcs(there, np.zeros(41, np.int64))
+    cost: Floats = 0.1 + 1e-16 * np.random.default_rng(0).uniform(0.0, 9.0, sparse.end.size)
+    found = list(islice(sparse.ascending(cost, lambda: inf), 50))
+    assert sum(path.size == 40 for _, path in found) > 40
+
+
+def test_that_no_path_comes_is_told_now_and_then() -> None:
+    """Once costs have risen, what can follow a beginning is known too low."""
+    there = np.zeros((41, 4, 40), bool)
+    there[np.arange(1, 41), :, np.arange(40)] = True
+    sparse = SparseArcs(there, np.zeros(41, np.int64))
+    cost: Floats = np.linspace(0.1, 0.2, sparse.end.size)
+    paths = sparse.ascending(cost, lambda: inf)
+    assert next(paths)[1].size
+    cost *= 2
+    assert not next(paths)[1].size
 
 
 @pytest.mark.parametrize("seed", some(range(40), 10))

@@ -53,7 +53,7 @@ def listings(
     """Yield graphs whose pieces are of each class of axes in turn, and rows of a random one."""
     mapped = lowered(graph).graph
     classes = sorted({each for axes in LinkedAxes(mapped).classes for each in axes})
-    for batch in some(chosen.sample(classes, len(classes)), 4):
+    for batch in some(chosen.sample(classes, len(classes)), 7):
         monkeypatch.setattr(LinkedAxes, "batch", batch)
         axes = LinkedAxes(mapped)
         if not any(axes.cut(node, batch) for node in axes.graph.nodes):

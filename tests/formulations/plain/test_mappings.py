@@ -157,7 +157,7 @@ def test_operations_without_operands_choose_too(last: bool) -> None:
 def test_few_mappings_at_first_are_all_in_the_end(count: int) -> None:
     """The optimum does not depend on how many are tried at once."""
     params = SolveParams(residency=ResidencyParams(mappings=count))
-    for seed in some(range(20), 4):
+    for seed in some(range(20), 7):
         problem = random_problem(seed, max_mappings=4, max_operations=4, max_tensors=3)
         found = page.schedule(problem, Request(tolerance=0.0, params=params))
         value = residency_plan_value(problem, need(found.residency_plan), MAKESPAN)

@@ -230,6 +230,9 @@ class LinkedAxes:
             return False
         if any(value.kind is TensorKind.WEIGHT_GRADIENT for value in graph.values):
             return False
+        # Of a square product of a matrix with itself rows are columns, too.
+        if all(len(own) != 1 for own in self.members(self.batch)):
+            return False
         indices = (
             index
             for node in graph.nodes

@@ -106,7 +106,7 @@ def _classes(axes: LinkedAxes) -> Iterator[Axis]:
         # Two operations, and a value between them.
         if each == axes.batch or members[each] < 3 or axes.micro_batches(each) < 2:
             continue
-        can = {place for place in places[each] if axes.cut(nodes[place], each) is not None}
+        can = {place for place in places.get(each, ()) if axes.cut(nodes[place], each) is not None}
         if any(place + 1 in can for place in can):
             yield each
 

@@ -67,6 +67,19 @@ def test_gradients_and_images_are_cut_as_before() -> None:
     assert (found.batch, found.fusion_space().stripes) == (17, (1, 2, 4, 8))
 
 
+def test_an_axis_that_is_rows_and_columns_is_cut_as_before() -> None:
+    b = GraphBuilder("square")
+    x = b.input("x", (17, 17))
+    assert listed(b.finish([b.add("MatMul", [x, x])])).batch == 17
+
+
+def test_axes_that_stand_in_views_alone_are_none_of_tiles() -> None:
+    b = GraphBuilder("views")
+    x = b.add("Relu", [b.input("x", (16, 4))])
+    y = b.add("Reshape", [b.input("other", (21, 4))], shape=(84,))
+    assert listed(b.finish([x, b.add("Reshape", [y], shape=(84, 1))])).batch == 16
+
+
 def test_parts_are_as_equal_as_may_be() -> None:
     found = listed(perceptron(17))
     count = len(found.operations)

@@ -204,7 +204,7 @@ class BoundSearch:
             news = None if self._here and self._stop() else next(self._news, None)
         except InfeasibleError:
             self.unfit, news = True, None
-        except Exception as error:  # whatever ended it: what it has told still holds
+        except Exception as error:  # whatever ended it: all that it told still holds
             self._note((_ENDED if self._here else _HERE).format(error))
             if not self._here:
                 self._here, self._news = True, improve(*self._task)
@@ -239,7 +239,7 @@ def improve(
 
     Then proofs of higher bounds, of which each takes a small share of ``seconds`` to check.
     ``proofs``: of each of the first bounds, too. Of a long list the bounds, and their plans.
-    ``start_s``: seconds that count for what comes before the first.
+    ``start_s``: seconds that count before the first.
     """
     tileable, objective, fusion_space, params = task
     listed = Listed(tileable, objective, fusion_space, params)

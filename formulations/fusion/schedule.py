@@ -306,7 +306,7 @@ class _Search(NamedPlans):
         """
         assert self.bounding is not None
         number, finer = 0, False
-        while not (self.stop() or self._over):
+        while not self.stop():
             if self.attempt_named():
                 number += 1
                 if number > 1 and not self._in_any:

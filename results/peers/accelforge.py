@@ -2,17 +2,16 @@
 
 AccelForge finds the best mapping of a cascade of Einsums, with fusion, for buffers that the mapping
 fills. It has no norms, rotary positions or residual connections, masks nothing, and computes a
-softmax element by element; what is a copy or a view there is none here.
+softmax element by element; copies and views there are no operations here.
 
 On ``snowcat``, DRAM and one buffer, it minimizes accesses of DRAM. So do we, with fusion, in a
 scratchpad of the same size, in pages of 64 bytes and at addresses. On ``tpu_v4i`` it minimizes
 latency: the sum over Einsums of the longest of computing, DRAM and each buffer. There our
-operations take what its Einsums take without DRAM, and we decide residency and prefetch.
+operations take as long as its Einsums take without DRAM, and we decide residency and prefetch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -21,7 +20,6 @@ from results.peers.cases import ASK, Recorded, ask, figures_of, keep, load, toda
 from results.shared.bench import BenchLine, Figures
 from spmopt.core.costs import OperationCost, with_costs
 from spmopt.core.errors import InputError
-from spmopt.core.fusion.fused_groups import FusedGroup
 from spmopt.core.problem import Problem
 from spmopt.frontends.zoo.layers import NetworkBuilder
 
@@ -55,7 +53,7 @@ class Case:
 
     @property
     def counted(self) -> str:
-        """What is counted, and what its mapper may do."""
+        """Figure that is counted, and loops that its mapper may share."""
         counted = "bytes of DRAM" if self.machine == "snowcat" else "cycles"
         return f"{counted}, {'one fused loop' if self.loops == '1' else 'any fused loops'}"
 
@@ -65,8 +63,6 @@ CASES = (
     *(Case("snowcat", 1024, mib, "any") for mib in ("4", "8")),
     Case("tpu_v4i", 128, "own"),
 )
-BY_HAND = (FusedGroup(begin=0, end=5), FusedGroup(begin=5, end=9, micro_batches=4, axis=2))
-"""Layer by layer up to Z, then FFG, FFU, FFH and FFB in four tiles along the inner width."""
 
 
 def network(tokens: int) -> spmopt.Graph:
@@ -99,7 +95,7 @@ def problem(case: Case, mapper: str = "choose") -> Problem:
 
 
 def peer(case: Case, python: str | None, sources: str | None) -> Figures:
-    """Ask AccelForge, or return what was recorded."""
+    """Ask AccelForge, or return its recorded answer."""
     if python is None:
         return load(case.name).shown
     if sources is None:
@@ -120,7 +116,7 @@ def peer(case: Case, python: str | None, sources: str | None) -> Figures:
 
 
 def costed(case: Case) -> Problem:
-    """Return the problem at what AccelForge's Einsums take but for DRAM."""
+    """Return the problem at the times of AccelForge's Einsums without DRAM."""
     found, cycles = load(case.name), dict[str, float]()
     for name, layer in found.layers.items():
         whole = PARTS.get(name, name)
@@ -130,18 +126,12 @@ def costed(case: Case) -> Problem:
     return with_costs(problem(case, "tiled"), costs, found.version)[0]
 
 
-def ours(case: Case, fusion_plan: Sequence[FusedGroup] | None = None) -> Figures:
+def ours(case: Case) -> Figures:
     """Schedule the layer: for the least traffic, with fusion, or at AccelForge's cycles."""
     if case.machine != "snowcat":
         return figures_of(spmopt.solve(costed(case), "residency", time_limit=LIMIT_S))
-    scheduler, space = ("fusion", "all") if fusion_plan is None else ("residency", None)
     found = spmopt.solve(
-        problem(case),
-        scheduler,
-        fusion=space,
-        fusion_plan=fusion_plan,
-        objective="traffic",
-        time_limit=LIMIT_S,
+        problem(case), "fusion", fusion="all", objective="traffic", time_limit=LIMIT_S
     )
     return figures_of(found)
 
@@ -152,8 +142,4 @@ def lines(python: str | None, sources: str | None) -> list[BenchLine]:
     for case in CASES:
         parts = {"peer": partial(peer, case, python, sources), "": partial(ours, case)}
         found.append(BenchLine(("AccelForge", case.title, case.counted), parts))
-        if (case.mib, case.loops) == ("8", "any"):
-            parts = {"peer": partial(peer, case, None, None), "": partial(ours, case, BY_HAND)}
-            cells = ("AccelForge", case.title, "our plan made by hand")
-            found.append(BenchLine(cells, parts))
     return found

@@ -250,7 +250,7 @@ class Attention:
         begins = ends - np.diff(ends, prepend=0)
         # The last row of a block sees most, unless the tokens come again within it.
         last = np.where(begins // period < (ends - 1) // period, period - 1, (ends - 1) % period)
-        # Fusion tiles of some rows are alike: each costs what the last of them does.
+        # Fusion tiles of some rows are alike: each costs as much as the last one.
         most = np.clip(every - self.hidden - (period - 1 - last) // each, 0, every)
         keys, place, blocks = np.unique(most, return_inverse=True, return_counts=True)
         return Visible(keys, blocks, np.bincount(place.ravel(), ends - begins).astype(np.int64))

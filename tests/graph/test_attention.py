@@ -330,7 +330,7 @@ def test_a_row_of_scores_sees_the_keys_up_to_its_own_token() -> None:
 
 
 @pytest.mark.parametrize("along", ["heads", "tokens"])
-def test_fusion_tiles_of_queries_cost_what_the_last_of_them_does(along: str) -> None:
+def test_fusion_tiles_of_queries_cost_as_much_as_the_last(along: str) -> None:
     """Those of heads see as few keys as all of them together."""
     sizes = {"layers": 1, "sequence": 64, "hidden": 32, "heads": 4, "vocabulary": 48}
     graph = zoo.network("gpt2", batch=1, **sizes)

@@ -148,7 +148,7 @@ def test_topologies_make_layers_that_share_nothing() -> None:
 
 @pytest.mark.parametrize("case", accelforge.CASES, ids=lambda case: case.name)
 def test_the_layer_has_the_products_of_accelforge(case: accelforge.Case) -> None:
-    """Of a decoder layer; what its Einsums move, and take, adds up to the figures."""
+    """Of a decoder layer; bytes and seconds of its Einsums add up to the figures."""
     layers = cases.load(case.name).layers
     net = accelforge.problem(case)
     own = {each.name: each.mappings[0].macs for each in net.operations}

@@ -2,7 +2,7 @@
 
 ``python ask_accelforge.py SOURCES MACHINE TOKENS MIB LOOPS``: SOURCES is a checkout of AccelForge
 with its examples, MACHINE one of its architectures. MIB is the size of its global buffer (``own``:
-that of the file), LOOPS the most loops that Einsums may share (``any``: no limit). Its mapper
+as in the file), LOOPS the most loops that Einsums may share (``any``: no limit). Its mapper
 minimizes accesses of DRAM on ``snowcat``, where they alone cost energy, and latency elsewhere. It
 prints as JSON the bytes to and from DRAM, the latency, and the same of each Einsum. Nothing of
 spmopt is imported here.
@@ -28,7 +28,7 @@ MEMORY, BUFFER = "MainMemory", "GlobalBuffer"
 
 
 def specification(examples: Path, machine: str, tokens: int, mib: str, loops: str) -> Any:
-    """Return the workload on the machine, with what its mapper minimizes."""
+    """Return the workload on the machine, with the objective of its mapper."""
     spec = accelforge.Spec.from_yaml(
         examples / f"arches/{machine}.yaml",
         examples / WORKLOAD,

@@ -81,7 +81,7 @@ def test_of_very_many_paths_that_cost_the_same_the_first_come_at_once() -> None:
 
 
 def test_that_no_path_comes_is_told_now_and_then() -> None:
-    """Once costs have risen, what can follow a beginning is known too low."""
+    """Once costs have risen, the least that can follow a beginning is known too low."""
     there = np.zeros((41, 4, 40), bool)
     there[np.arange(1, 41), :, np.arange(40)] = True
     sparse = SparseArcs(there, np.zeros(41, np.int64))

@@ -100,13 +100,25 @@ _LAYERS = _layers()
 def soma_cycles(
     machine: Machine, operations: int, gemm: Gemm | None, of_type: str | None = None
 ) -> int:
-    """Return cycles as SoMa counts them, of whole layers, images and stripes."""
+    """Return cycles as SoMa counts them, of layers and of their parts along any axis.
+
+    A part that several layers may have counts as the one that takes longest.
+    """
     if gemm is None:
         return compute_cycles(machine, operations, None, of_type)
-    channels, kernel, side = _LAYERS[gemm.k, gemm.n]
+    whole = _LAYERS.get((gemm.k, gemm.n))
+    return max(
+        _box_cycles(gemm, kernel, side)
+        for (k, n), (_, kernel, side) in ([((gemm.k, gemm.n), whole)] if whole else _LAYERS.items())
+        if k % gemm.k == 0 and n % gemm.n == 0 and gemm.k % kernel**2 == 0
+    )
+
+
+def _box_cycles(gemm: Gemm, kernel: int, side: int) -> int:
+    """Return cycles of a product as images, rows and columns of a convolution."""
     images, rest = divmod(gemm.m, side * side)
     box = (1, gemm.m // side, side) if rest else (images, side, side)
-    return product_cycles(channels, kernel, gemm.n, box)
+    return product_cycles(gemm.k // kernel**2, kernel, gemm.n, box)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from results.peers import accelforge, cases, scalesim, soma, stream, zigzag
 from results.peers.run import lines, programs
 from spmopt.core.errors import InputError
 from spmopt.core.problem import TensorKind
+from spmopt.graph.operators.spec import Gemm
 
 PEERS = ("ZigZag", "SCALE-Sim", "SoMa", "Stream", "Deeploy", "AccelForge")
 RECORDED = sorted(path.stem for path in cases.RECORDED.glob("*.json"))
@@ -90,6 +91,17 @@ def test_products_take_the_cycles_of_the_loops_around_the_units() -> None:
         assert soma.product_cycles(channels, kernel, filters, box) == looped(
             channels, kernel, filters, box
         )
+
+
+def test_parts_of_layers_take_the_cycles_of_their_sizes() -> None:
+    machine = spmopt.machine(soma.MACHINE)
+    for part, loops in (
+        (Gemm(m=4, k=1024, n=1000), (1024, 1, 1000, (4, 1, 1))),  # half of the last layer
+        (Gemm(m=112 * 7, k=147, n=32), (3, 7, 32, (1, 7, 112))),  # filters of a stripe
+        (Gemm(m=49, k=2304, n=512), (256, 3, 512, (1, 7, 7))),  # half of the channels
+        (Gemm(m=784, k=256, n=512), (256, 1, 512, (1, 28, 28))),  # a whole layer
+    ):
+        assert soma.soma_cycles(machine, 0, part) == looped(*loops)
 
 
 def looped(channels: int, kernel: int, filters: int, box: tuple[int, int, int]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
@@ -130,6 +130,19 @@ def constant_fact(tensor: onnx.TensorProto, folder: Path | None = None) -> Fact:
     if folder is None:
         return fact
     return replace(fact, data=_external_contents(tensor, folder))
+
+
+def stored_contents(graph: onnx.GraphProto, folder: Path | None) -> Callable[[str], Array | None]:
+    """Return a callable that reads an initializer by name; None of one that cannot be read."""
+    tensors = {tensor.name: tensor for tensor in graph.initializer}
+
+    def read(name: str) -> Array | None:
+        tensor = tensors.get(name)
+        if tensor is None or tensor.data_location != onnx.TensorProto.EXTERNAL:
+            return None if tensor is None else _contents(tensor)
+        return None if folder is None else _external_contents(tensor, folder)
+
+    return read
 
 
 def _external_contents(tensor: onnx.TensorProto, folder: Path) -> Array | None:

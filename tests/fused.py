@@ -7,7 +7,6 @@ from functools import cache
 
 from formulations.fusion.paths import FusedGroupArcs
 from formulations.fusion.tileable import Listed
-from formulations.fusion.uniform import uniform_plan
 from spmopt.core.fusion.fused_groups import FusionPlan
 from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.core.graph import Graph
@@ -22,6 +21,7 @@ from spmopt.hardware.machines import load_machine
 from spmopt.solving import solve
 from spmopt.verifier.fusion_bound import fusion_bound
 from tests.graph.networks import mlp
+from tests.uniform import uniform_plan
 
 MACHINE = replace(load_machine("rtx2080ti"), spm_bytes=256, page_bytes=64)
 TOLERANCE = 0.05

@@ -20,7 +20,7 @@ from formulations.fusion.chained_plans import ChainedPlans
 from formulations.fusion.fused_group import FusedGroupValue
 from formulations.fusion.paths import FusedGroupArcs
 from formulations.fusion.priced_arcs import SAME
-from formulations.fusion.uniform import single_operations
+from formulations.fusion.tileable import single_operations
 from formulations.fusion.work import CALL_S, CHECK_GROUP_S, CHECK_TENSOR_S, TABLE_S, VALUE_S
 from formulations.solver.program import Floats
 from spmopt.core.fusion.certificate import FusionCertificate

@@ -41,7 +41,9 @@ class NamedPlans(FusionPlanTrials):
             if self.best is not None and least >= self.best.value:
                 return False
             found = self.named.pop(fusion_plan)
-            if STEP_S * self.size_of(fusion_plan) > (self.end - self.clock) / 2:
+            # The first gains most; others that take long leave no time for better ones.
+            left = (self.end - self.clock) / (2 if self._programs else 1)
+            if STEP_S * self.size_of(fusion_plan) > left:
                 continue
             self.attempt(fusion_plan, mappings=dict(found.mappings))
             if self.latest is not None and self.latest.fusion_plan == fusion_plan:

@@ -2,7 +2,7 @@
 
 The layer-by-layer plan comes first. The search of the bound (:mod:`formulations.fusion.bounding`)
 names fusion plans, with the costs of their programs; each is scheduled as the problem that it makes
-(:mod:`formulations.residency.page`), the cheapest first; before the first is named, uniform ones.
+(:mod:`formulations.residency.page`), the cheapest first.
 Of a small graph all fusion plans are tried that may be better than the best. Where time is short
 for several mappings, plans are scheduled in first mappings alone, and only the best in all.
 """
@@ -19,9 +19,7 @@ from formulations.fusion.bounding import BoundingTask, BoundSearch, News, Values
 from formulations.fusion.named_plans import NamedPlans
 from formulations.fusion.paths import FusedGroupArcs
 from formulations.fusion.shortest_paths import SparseArcs
-from formulations.fusion.tileable import Listed, has_stripes
-from formulations.fusion.trials import steps_of
-from formulations.fusion.uniform import single_operations, uniform_plan
+from formulations.fusion.tileable import Listed, has_stripes, single_operations
 from formulations.fusion.work import (
     BEGIN_S,
     CALL_S,
@@ -134,8 +132,6 @@ class _Search(NamedPlans):
             if not self._has_many:
                 self._tabulate()
             self._begin()
-            if not self.few:
-                self._try_uniform()
             self._try_named()
             if self.few:
                 self._try_all()
@@ -321,27 +317,6 @@ class _Search(NamedPlans):
                     break
                 if due < np.inf:
                     self.work.seconds = max(self.work.seconds, self._bounding_since + due)
-
-    def _try_uniform(self) -> None:
-        """Try uniform fusion plans, the first of few steps, until others are named or one is worse.
-
-        They take no search, and the first programs of a large graph take seconds.
-        """
-        for fusion_plan in self._uniform():
-            best = self.best
-            if self.stop() or self.named:
-                return
-            self.attempt(fusion_plan, gap=self.params.rough_gap)
-            if self.best is best:
-                return
-
-    def _uniform(self) -> list[FusionPlan]:
-        """Return the fusion plans of the same number of micro-batches throughout."""
-        tileable, fusion_space = self.tileable, self.fusion_space
-        every = (
-            uniform_plan(tileable, each, fusion_space) for each in fusion_space.micro_batches[1:]
-        )
-        return sorted(dict.fromkeys(every), key=steps_of)
 
     def _try_all(self) -> None:
         """Try all fusion plans whose values are below the best schedule."""

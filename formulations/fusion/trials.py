@@ -5,7 +5,7 @@ The best is kept, and the bound that they are held to.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf
@@ -15,13 +15,12 @@ import numpy as np
 
 from formulations.fusion.known_mappings import KnownMappings
 from formulations.fusion.rows import Shares
-from formulations.fusion.sample import sample
 from formulations.fusion.work import PAGE_SHARE, PLAN_S, STEP_S
 from formulations.residency import page
 from formulations.residency.plain.search import is_small
 from spmopt.assemble.cost import residency_plan_value
 from spmopt.core.errors import InfeasibleError, InputError
-from spmopt.core.fusion.fused_groups import FusionPlan, Origin
+from spmopt.core.fusion.fused_groups import FusionPlan
 from spmopt.core.fusion.parts import count_accesses
 from spmopt.core.fusion.tileable_graph import TileableGraph, whole
 from spmopt.core.problem import Problem
@@ -35,8 +34,6 @@ _ROUNDED = 1e-9
 """Relative error of a bound in floating point, and more."""
 _ACCESSES = 8
 """Uses of parts of tensors that take as long as a step: operations have three or four operands."""
-_LONG = 500
-"""Steps of a plan of which a few are scheduled first, to learn mappings."""
 _FEW_AT_LEAST = 8
 """Of fusion plans that are refined: how many there is time for, however hard the first is."""
 
@@ -182,10 +179,7 @@ class FusionPlanTrials:
             problem, origins = self.searched.problem(fusion_plan)
         except InputError:
             return  # groups that are legal, but cut a tensor along two axes into parts of bytes
-        given = mappings or {}
-        if steps >= _LONG and problem.several_mappings:
-            given = self._sample(problem, origins, given)
-        first = self._known.first(problem, origins, given)
+        first = self._known.first(problem, origins, mappings or {})
         self.work.seconds += PLAN_S * steps
         asked = replace(
             self._while_better(),
@@ -206,34 +200,6 @@ class FusionPlanTrials:
             request.report_incumbent(value=value)
         self.latest = Found(fusion_plan, problem, found, value, gap)
         self._keep(self.latest)
-
-    def _sample(
-        self, problem: Problem, origins: Sequence[Origin], given: Mapping[int, Shares]
-    ) -> Mapping[int, Shares]:
-        """Learn mappings of a few steps that stand for all; return the given ones of the others."""
-        part = sample(problem, origins)
-        if part is None:
-            return given
-        few, own = part
-        work = Work()
-        request = replace(
-            self.request,
-            work=work,
-            tolerance=max(self.params.coarse_gap, self.request.tolerance),
-            on_incumbent=lambda _: None,
-            start=None,
-            duals=None,
-            others=(),
-        ).phase((self.end - self.clock) / _FEW_AT_LEAST / PAGE_SHARE)
-        try:
-            rounded = page.round_columns(few, request, first=self._known.first(few, own, given))
-        except InfeasibleError:
-            return given
-        finally:
-            self.work.seconds += PAGE_SHARE * work.seconds
-        if rounded.result.residency_plan is not None:
-            self._known.learn(few, own, rounded.result.residency_plan)
-        return {}
 
     def _keep(self, new: Found) -> None:
         others = [each for each in self.found if each.fusion_plan != new.fusion_plan]

@@ -137,8 +137,12 @@ def relax_timeline(problem: Problem) -> Timeline:
     steps = Steps.listed(np.full(count, -1, np.int64))
     if not problem.several_mappings:
         return _build(problem, steps, problem.operands.mappings, problem.operands.mapping)
-    mappings = MappingTable.of([relax_mapping(op.mappings) for op in problem.operations])
-    return _build(problem, steps, mappings, np.arange(count))
+    # By identity: equal operations share their mappings, and to compare them takes longer.
+    every = {id(each.mappings): each.mappings for each in problem.operations}
+    number = {key: place for place, key in enumerate(every)}
+    mappings = MappingTable.of([relax_mapping(own) for own in every.values()])
+    rows = np.array([number[id(each.mappings)] for each in problem.operations], np.int64)
+    return _build(problem, steps, mappings, rows)
 
 
 def timeline_of_mappings(problem: Problem) -> Timeline:

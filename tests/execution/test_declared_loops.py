@@ -12,7 +12,6 @@ from random import Random
 import pytest
 
 import spmopt
-from formulations.fusion.uniform import uniform_plan
 from spmopt.audit.fusion import unfaithful
 from spmopt.core.fusion.fused_groups import FusionPlan
 from spmopt.core.fusion.tileable_graph import TileableGraph
@@ -27,6 +26,7 @@ from tests.execution.executed import check_parts
 from tests.execution.operator_cases import WITHOUT, graphs, known, names
 from tests.graph.mixed_plans import mixed_plan, whole_bytes
 from tests.thorough import THOROUGH, some
+from tests.uniform import uniform_plan
 
 MACHINE = spmopt.machine(spm="256KiB")
 

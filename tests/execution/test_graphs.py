@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import spmopt
-from formulations.fusion.uniform import uniform_plan
 from spmopt.audit.fusion import unfaithful
 from spmopt.core.errors import InputError
 from spmopt.core.fusion.tileable_graph import TileableGraph, whole
@@ -28,6 +27,7 @@ from tests.execution.slopes import check_slopes, ran
 from tests.graph import networks
 from tests.graph.mixed_plans import mixed_plan
 from tests.thorough import nightly, some
+from tests.uniform import uniform_plan
 
 MACHINE = spmopt.machine(spm="256KiB")
 NETWORKS: Mapping[str, tuple[int, dict[str, int]]] = {

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import spmopt
-from formulations.fusion.uniform import uniform_plan
 from spmopt.core.fusion.tileable_graph import tileable_graph_of
 from spmopt.core.problem import Problem
 from spmopt.execution.memory import Bytes
@@ -19,6 +18,7 @@ from tests.cli.run import Run
 from tests.graph.networks import convolution, residual
 from tests.solving.fakes import bounds_only, install
 from tests.thorough import THOROUGH
+from tests.uniform import uniform_plan
 
 PROBLEMS = Path(__file__).parents[2] / "instances"
 POLICIES = (

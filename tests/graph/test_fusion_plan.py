@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formulations.fusion.uniform import uniform_plan
 from spmopt.assemble import assemble
 from spmopt.audit.fusion import unfaithful
 from spmopt.core.errors import InputError
@@ -34,6 +33,7 @@ from spmopt.schedulers.registry import find
 from spmopt.verifier import require_legal
 from tests.graph.networks import attention, convolution, lstm, mlp, residual
 from tests.thorough import THOROUGH
+from tests.uniform import uniform_plan
 
 MACHINE = load_machine("rtx2080ti", {"spm": "1MB"})
 

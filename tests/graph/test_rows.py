@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.fusion.uniform import uniform_plan
 from spmopt.assemble import assemble
 from spmopt.audit.boxes import tile_maps
 from spmopt.core.errors import InputError
@@ -36,6 +35,7 @@ from tests.execution.executed import check_parts
 from tests.graph.feature_maps import feature_maps, striped
 from tests.graph.networks import attention, mlp
 from tests.thorough import share
+from tests.uniform import uniform_plan
 
 MACHINE = load_machine("rtx2080ti", {"spm": "16KB", "page": "64B"})
 

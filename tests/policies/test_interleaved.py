@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 import spmopt
-from formulations.fusion.uniform import uniform_plan
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph
 from spmopt.core.problem import Problem
@@ -20,6 +19,7 @@ from spmopt.schedulers.registry import find
 from spmopt.solving import compare_fused
 from tests.checked import need
 from tests.execution.executed import check_parts
+from tests.uniform import uniform_plan
 
 MACHINE = spmopt.machine("small-npu", spm="2KiB", bandwidth="2GB/s", page="64B")
 

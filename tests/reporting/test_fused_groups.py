@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from formulations.fusion.uniform import uniform_plan
 from spmopt.analysis.fused_groups import FusedGroupSpan
 from spmopt.core.errors import InputError
 from spmopt.core.fusion.fused_groups import FusedGroup
@@ -25,6 +24,7 @@ from spmopt.reporting.trace.engine import COMPUTE, FUSED_GROUPS, FUSION, OPERATI
 from spmopt.reporting.trace.events import ENGINE
 from tests.fused import perceptron, solved
 from tests.reporting.samples import picture as sample
+from tests.uniform import uniform_plan
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from formulations.fusion.uniform import uniform_plan
 from spmopt.audit import Audit, audit, restore
 from spmopt.core.errors import InputError
 from spmopt.core.fusion.certificate import FusionCertificate, Row
@@ -30,6 +29,7 @@ from spmopt.verifier.fusion_bound import fusion_bound
 from tests.checked import need
 from tests.fused import MACHINE, of_graph, perceptron
 from tests.graph.networks import convolution, mlp
+from tests.uniform import uniform_plan
 
 Duals = Mapping[FusedGroup, Mapping[Row, int]]
 PROBLEM, RESULT = perceptron().problem, perceptron().result

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 import pytest
 
-from formulations.fusion.uniform import uniform_plan
 from spmopt.audit import audit
 from spmopt.core.errors import InfeasibleError, ScheduleError
 from spmopt.core.fusion import certificate as sizes
@@ -28,6 +27,7 @@ from tests.formulations.fusion.random_tileable_graph import (
     random_tileable_graph,
 )
 from tests.thorough import some
+from tests.uniform import uniform_plan
 
 OBJECTIVES = ("time", "traffic", "energy")
 

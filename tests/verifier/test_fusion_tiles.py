@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.fusion.uniform import uniform_plan
 from spmopt.audit.boxes import tile_maps
 from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
 from spmopt.core.fusion.tileable_graph import TileableGraph
@@ -39,6 +38,7 @@ from tests.fused import MACHINE
 from tests.graph.feature_maps import feature_maps, striped
 from tests.graph.networks import attention, convolution, lstm, mlp, residual
 from tests.thorough import share
+from tests.uniform import uniform_plan
 from tests.verifier.naive_fusion_tiles import chunked, whole
 
 

@@ -89,6 +89,7 @@ class Parts:
         boundaries: Sequence[Sequence[Boundaries]],
     ) -> None:
         self.tileable, self.whole = tileable, tileable.tensors
+        self._known = dict[object, tuple[tuple[OpMapping, ...], tuple[OpMapping, ...]]]()
         self.counts = _shares(tileable, fusion_plan)
         cuts: list[set[int]] = [set() for _ in self.whole]
         for fused_group, own in zip(fusion_plan, boundaries, strict=True):
@@ -141,10 +142,24 @@ class Parts:
             name=origin.with_name(listed.name),
             reads=tuple(part for t in reads for part in parts[t]),
             writes=tuple(part for t in listed.writes for part in parts[t]),
-            mappings=tuple(_of_parts(each, counts) for each in self._mappings(origin, listed)),
+            mappings=self._of_parts(self._mappings(origin, listed), tuple(counts)),
             kind=listed.kind,
             element_type=listed.element_type,
         )
+
+    def _of_parts(
+        self, mappings: tuple[OpMapping, ...], counts: tuple[int, ...]
+    ) -> tuple[OpMapping, ...]:
+        """Return mappings whose operands are so many parts each: the same ones for tiles alike."""
+        # By identity: others than of these mappings have other numbers as long as they are known.
+        key = counts, tuple(map(id, mappings))
+        known = self._known.get(key)
+        if known is None:
+            # Most tiles use one part of each tensor, and then share the mappings.
+            single = sum(counts) == len(counts)
+            found = mappings if single else tuple([_of_parts(each, counts) for each in mappings])
+            known = self._known[key] = mappings, found
+        return known[1]
 
     def _mappings(self, origin: Origin, listed: TileableOperation) -> tuple[OpMapping, ...]:
         stripes = self.tileable.stripe_mappings
@@ -214,9 +229,6 @@ def _places(ranges: Sequence[range], counts: Sequence[int]) -> list[int]:
 
 def _of_parts(mapping: OpMapping, counts: Sequence[int]) -> OpMapping:
     """Return a mapping whose operands are so many parts each."""
-    # Most tiles use one part of each tensor, and then share the mapping.
-    if sum(counts) == len(counts):
-        return mapping
     pairs = zip(mapping.operands, counts, strict=True)
     return replace(mapping, operands=tuple(each for each, count in pairs for _ in range(count)))
 

@@ -12,10 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spmopt.execution.commands import SCRATCH, Kind, Use
-from spmopt.execution.emission.lines import VERSION, Json
+from spmopt.execution.emission.lines import Json
 from spmopt.execution.waits import Engine
 
 MAGIC = b"SPMOPT\r\n"
+VERSION = 1
+"""README.md says which changes make a new one."""
 IN_DRAM, KEEP, DUPLEX = 1, 2, 1
 
 

@@ -1,4 +1,4 @@
-"""A program as JSON Lines: a header, then a command a line.
+"""A program as JSON Lines: a header, then a command or a loop a line.
 
 Streamed bytes, and those that move on chip, are for a while in no page. They get a place in one of
 three buffers of the machine: where rows wait before and behind the engine (``in``, ``out``), and
@@ -15,10 +15,11 @@ from typing import Any
 import msgspec
 
 from spmopt.execution.commands import ALIGNMENT_BYTES, SCRATCH, Kind, Program, use_of
+from spmopt.execution.emission.loops import with_loops
 from spmopt.execution.waits import Engine, Waits, engines
 
-VERSION = 1
-"""Of both formats; README.md says which changes make a new one."""
+VERSION = 2
+"""README.md says which changes make a new one."""
 Json = dict[str, Any]
 Run = list[int]
 """Address, offset in the tensor and bytes of contiguous bytes."""
@@ -31,12 +32,14 @@ _BUFFERS = {
 
 
 def json_lines(records: Sequence[Json]) -> str:
-    """Return the text of ``commands.jsonl``."""
-    return "".join(msgspec.json.encode(record).decode() + "\n" for record in records)
+    """Return the text of ``commands.jsonl``: commands that repeat are loops."""
+    header, *commands = records
+    lines = (header, *with_loops(commands))
+    return "".join(msgspec.json.encode(line).decode() + "\n" for line in lines)
 
 
 def records_of(program: Program, waits: Waits) -> list[Json]:
-    """Return the header and the commands, which both formats write."""
+    """Return the header and all commands, which both formats write."""
     buffer, buffer_bytes = _place_in_buffers(program)
     return [_header(program, buffer_bytes), *_commands(program, waits, buffer)]
 

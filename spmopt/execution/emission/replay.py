@@ -6,6 +6,7 @@ and is an example of a back end: README.md, which stands beside it, describes th
 
 import json
 import sys
+from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Any
 
@@ -75,6 +76,25 @@ class Machine:
                     where[address : address + count] = content[begin : begin + count]
 
 
+def unroll(line: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the commands of a line: one, or those of a loop."""
+    if line.get("kind") != "loop":
+        yield line
+        return
+    for turn in range(line["times"]):
+        for first, stride in zip(line["commands"], line["strides"], strict=True):
+            yield later(first, stride, turn)
+
+
+def later(first: Any, stride: Any, turn: int) -> Any:
+    """Return a value of the first iteration as it is so many later."""
+    if isinstance(first, dict):
+        return first | {name: later(first[name], each, turn) for name, each in stride.items()}
+    if isinstance(first, list):
+        return [later(*both, turn) for both in zip(first, stride, strict=True)]
+    return first if isinstance(first, str) else first + stride * turn
+
+
 def fill(seed: int, size: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
     """Return pseudo-random bytes (SplitMix64)."""
     golden = np.uint64(0x9E3779B97F4A7C15)
@@ -88,7 +108,8 @@ if __name__ == "__main__":
     with open(sys.argv[1], encoding="utf-8") as file:
         machine = Machine(json.loads(next(file)), int(sys.argv[2]) if len(sys.argv) > 2 else 0)
         for line in file:
-            machine.execute(json.loads(line))
+            for command in unroll(json.loads(line)):
+                machine.execute(command)
     for number, each in enumerate(machine.tensors):
         content = machine.dram[each["dram_address"] :][: each["bytes"]]
         print(number, blake2b(content.data, digest_size=8).hexdigest())

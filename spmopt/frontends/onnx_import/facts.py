@@ -132,7 +132,9 @@ def constant_fact(tensor: onnx.TensorProto, folder: Path | None = None) -> Fact:
     return replace(fact, data=_external_contents(tensor, folder))
 
 
-def stored_contents(graph: onnx.GraphProto, folder: Path | None) -> Callable[[str], Array | None]:
+def initializer_contents(
+    graph: onnx.GraphProto, folder: Path | None
+) -> Callable[[str], Array | None]:
     """Return a callable that reads an initializer by name; None of one that cannot be read."""
     tensors = {tensor.name: tensor for tensor in graph.initializer}
 

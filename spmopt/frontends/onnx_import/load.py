@@ -15,7 +15,7 @@ from spmopt.frontends.onnx_import.deduce import Facts, Written, deduce
 from spmopt.frontends.onnx_import.doubts import Doubts
 from spmopt.frontends.onnx_import.emit import Emitter
 from spmopt.frontends.onnx_import.evaluation import refuse_training, warn_of_training
-from spmopt.frontends.onnx_import.facts import stored_contents
+from spmopt.frontends.onnx_import.facts import initializer_contents
 from spmopt.frontends.onnx_import.masks import take_causal
 from spmopt.frontends.onnx_import.missing import missing_rules, without_rule
 from spmopt.frontends.onnx_import.modelfile import OF_LIBRARIES, read_model
@@ -106,7 +106,7 @@ def graph_of_model(
         missing = without_rule(network.nodes, facts)
         if missing and not assume_pointwise:
             raise missing_rules(missing)
-        network = take_causal(network, facts, stored_contents(model.graph, folder))
+        network = take_causal(network, facts, initializer_contents(model.graph, folder))
         graph = Emitter(network=network, facts=facts, assume_pointwise=assume_pointwise).graph()
     except MissingRuleError as error:
         raise MissingRuleError(f"{source}: {_line(error)}", paste=error.paste) from error

@@ -9,6 +9,7 @@ from hashlib import blake2b
 import numpy as np
 
 import spmopt
+from spmopt.core.fusion.fused_groups import FusedGroup
 from spmopt.core.graph import Graph
 from spmopt.core.problem import Problem
 from spmopt.core.schedule import Schedule
@@ -56,6 +57,20 @@ def _network(
     return solution.problem, solution.schedule
 
 
+def _tiled() -> tuple[Problem, Schedule]:
+    """Three layers in fusion tiles, whose weights stay on chip."""
+    b = GraphBuilder("tiles")
+    x = b.input("x", (64, 256))
+    for number in range(3):
+        product = b.add("MatMul", [x, b.weight(f"w{number}", (256, 256))], name=f"y{number}")
+        x = b.add("Relu", [product], name=f"r{number}")
+    on = spmopt.machine(spm="256KiB", page="4KiB")
+    problem = spmopt.lower(spmopt.load(b.finish([x]), dtype="int8"), on)
+    plan = [FusedGroup(begin=0, end=len(problem.operations), micro_batches=16)]
+    solution = spmopt.solve(problem, "residency", fusion_plan=plan, time_limit=5.0)
+    return solution.problem, solution.schedule
+
+
 def _moved() -> tuple[Problem, Schedule]:
     for seed in range(100):
         problem = banked(seed, max_operations=8, max_tensors=6)
@@ -77,6 +92,7 @@ CASES: dict[str, Case] = {
     "transformer training": partial(
         _network, "bert-tiny", "belady", "2MB", training=True, duplex=True, parameters=_LAYER
     ),
+    "tiles": _tiled,
     "moves": _moved,
     **{f"random {seed}": partial(rich_schedule, seed) for seed in range(12)},
 }

@@ -183,7 +183,7 @@ def require(checks: Sequence[str], header: str, folder: Path) -> None:
 def test_the_header_has_the_same_records(tmp_path: Path) -> None:
     structs = {"header": records.HEADER, "tensor": records.TENSOR, "command": records.COMMAND}
     structs |= {"operation": records.OPERATION, "descriptor": records.DESCRIPTOR}
-    checks = [f"SPMOPT_VERSION == {lines.VERSION}", f"SPMOPT_DUPLEX == {records.DUPLEX}"]
+    checks = [f"SPMOPT_VERSION == {records.VERSION}", f"SPMOPT_DUPLEX == {records.DUPLEX}"]
     checks += [f"SPMOPT_IN_DRAM == {records.IN_DRAM}", f"SPMOPT_KEEP == {records.KEEP}"]
     checks += checks_of(structs)
     for prefix, names in (("", Kind), ("ENGINE_", Engine), ("MEMORY_", Memory), ("USE_", Use)):

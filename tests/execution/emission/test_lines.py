@@ -16,6 +16,7 @@ import pytest
 from spmopt.execution.commands import machine_program
 from spmopt.execution.emission import replay
 from spmopt.execution.emission.lines import json_lines, records_of
+from spmopt.execution.emission.loops import with_loops
 from spmopt.execution.waits import waits
 from tests.execution.emission.cases import CASES, digests, solved
 from tests.execution.interleaving import interleaved
@@ -24,10 +25,10 @@ Lines = list[dict[str, Any]]
 
 
 def emitted(name: str) -> Lines:
-    """The header and commands of a case."""
+    """The header and commands of a case, loops unrolled."""
     program = machine_program(*solved(name))
     text = json_lines(records_of(program, waits(program)))
-    return [json.loads(line) for line in text.splitlines()]
+    return [each for line in text.splitlines() for each in replay.unroll(json.loads(line))]
 
 
 def replayed(lines: Lines, order: list[int] | None = None) -> list[str]:
@@ -51,11 +52,39 @@ def test_the_consumer_needs_the_file_alone(name: str, tmp_path: Path) -> None:
     text = json_lines(records_of(program, waits(program)))
     (tmp_path / "commands.jsonl").write_text(text)
     shutil.copy(replay.__file__, tmp_path / "replay.py")
-    assert len((tmp_path / "replay.py").read_text().splitlines()) < 100
+    assert len((tmp_path / "replay.py").read_text().splitlines()) < 120
     line = [sys.executable, "-I", "replay.py", "commands.jsonl", "7"]
     done = subprocess.run(line, capture_output=True, text=True, check=True, cwd=tmp_path)
     expected = digests(*solved(name), seed=7)
     assert done.stdout.splitlines() == [f"{k} {digest}" for k, digest in enumerate(expected)]
+
+
+def test_tiles_are_a_loop() -> None:
+    """A first tile, a loop, a last one; unrolled they are all commands."""
+    program = machine_program(*solved("tiles"))
+    every = records_of(program, waits(program))
+    lines = [json.loads(line) for line in json_lines(every).splitlines()]
+    loops = [each for each in lines[1:] if each["kind"] == "loop"]
+    assert max(each["times"] for each in loops) > 8
+    assert len(lines) < len(every) / 2
+    assert [each for line in lines for each in replay.unroll(line)] == json.loads(json.dumps(every))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_whatever_repeats_is_unrolled_to_the_same(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    commands: list[dict[str, Any]] = []
+    while len(commands) < 40:
+        length, times, stride = (int(each) for each in draw.integers(1, 5, 3))
+        block = draw.integers(0, 3, (length, 2)).tolist()
+        for turn in range(times):
+            commands += [
+                {"kind": str(kind), "runs": [[at + turn * stride, 1], [0, number]], "index": number}
+                for number, (kind, at) in enumerate(block)
+            ]
+    lines = with_loops(commands)
+    assert [each for line in lines for each in replay.unroll(line)] == commands
+    assert all(each["times"] > 2 for each in lines if each["kind"] == "loop")
 
 
 @pytest.mark.parametrize("name", ["lenet", "lenet training", "transformer training"])

@@ -1,12 +1,9 @@
-"""Fusion plans without a search: the same number of fusion tiles throughout, single operations."""
+"""Fusion plans of the same number of fusion tiles throughout."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
-from formulations.fusion.tileable import Listed
 from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
 from spmopt.core.fusion.fusion_space import FusionSpace
 from spmopt.core.fusion.tileable_graph import TileableGraph
@@ -63,22 +60,3 @@ def _longest(
         # Obstacles are monotone: a longer group has all obstacles of a shorter one.
         step = step * 2 if grows else step // 2
     return one
-
-
-def single_operations(listed: Listed) -> FusionPlan:
-    """Return a fusion plan of single operations, each in the fewest tiles in which it fits.
-
-    Empty where one fits in none.
-    """
-    fusion_plan = list[FusedGroup]()
-    for at in range(listed.count):
-        every = (
-            listed.fused_group(at, at + 1, way)
-            for way, (axis, count) in enumerate(listed.ways)
-            if np.isfinite(listed.axes[axis].cycles(count)[at])
-        )
-        some = next((each for each in every if listed.allows(each)), None)
-        if some is None:
-            return ()
-        fusion_plan.append(some)
-    return tuple(fusion_plan)

@@ -47,6 +47,19 @@ def _softmax(graph: Graph) -> dict[str, Any]:
     return dict(found.attributes)
 
 
+def _long(queries: int, write: Any) -> Any:
+    """Return attention of so many queries and keys, whose mask a file holds apart from the rest."""
+    mask, constants = write(np.tril(np.ones((queries, queries), bool)))
+    nodes = [
+        make_node("MatMul", ["q", "k"], ["s"]),
+        *mask,
+        make_node("Softmax", ["m"], ["p"], axis=-1),
+        make_node("MatMul", ["p", "v"], ["y"]),
+    ]
+    shapes = {"q": [2, queries, 4], "k": [2, 4, queries], "v": [2, queries, 4]}
+    return model(nodes, shapes, constants)
+
+
 def _number(value: float) -> Array:
     return np.array(value, np.float32)
 
@@ -149,3 +162,52 @@ def test_scores_that_are_only_lowered_stay(tmp_path: Path) -> None:
     bias = np.where(_SEEN, 0.5, LOW).astype(np.float32)
     for written in (_choose(_SEEN, -50.0), (nodes, {"mask": bias})):
         assert "causal" not in _softmax(_load(tmp_path, written))
+
+
+@pytest.mark.parametrize("write", [_choose, _add])
+def test_masks_too_large_to_stay_in_memory_are_read(tmp_path: Path, write: Any) -> None:
+    assert _softmax(load_onnx(saved(tmp_path, _long(300, write))))["causal"] == 1
+
+
+@pytest.mark.parametrize("left", [0, 8])
+def test_masks_that_cannot_be_read_stay(tmp_path: Path, left: int) -> None:
+    """Contents of weights need not be there, and nothing tells masks from these."""
+    made = _long(300, _add)
+    mask = made.graph.initializer[0]
+    mask.raw_data = mask.raw_data[:left]
+    assert "causal" not in _softmax(load_onnx(saved(tmp_path, made)))
+
+
+def _twice(written: Written, *, first: bool) -> Written:
+    """Hide keys of padding, too, before the triangle or after it."""
+    (mask, *_), constants = written
+    names = ("s", "t", "m") if first else ("t", "m", "s")
+    before = [*mask.input]
+    mask.input[before.index("s")] = "t" if first else "s"
+    mask.output[0] = "m" if first else "t"
+    padding = make_node("Add", [names[0], "padding"], [names[1]])
+    nodes = [padding, mask] if first else [mask, padding]
+    return nodes, {**constants, "padding": _added(np.arange(KEYS) > 1)[None]}
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_of_two_masks_neither_goes(*, tmp_path: Path, first: bool) -> None:
+    """Where both hide all keys of a query, it sees all of them."""
+    for write in (_choose, _add):
+        assert "causal" not in _softmax(_load(tmp_path, _twice(write(_SEEN), first=first)))
+
+
+def test_scores_that_are_replaced_or_of_other_operators_stay(tmp_path: Path) -> None:
+    nodes, constants = _choose(_SEEN)
+    nodes[0].output[0] = "t"
+    zero = make_node("Where", ["mask", "t", "zero"], ["m"])
+    assert "causal" not in _softmax(
+        _load(tmp_path, ([*nodes, zero], {**constants, "zero": _number(0)}))
+    )
+    low = _choose(_SEEN, -1e4)  # scores may be as low
+    assert "causal" not in _softmax(_load(tmp_path, low))
+    other, constants = _add(_SEEN)
+    other[0].domain = "custom"
+    with pytest.warns(UserWarning, match="assumed to be point-wise"):
+        graph = load_onnx(saved(tmp_path, _model((other, constants))), assume_pointwise=True)
+    assert "causal" not in _softmax(graph)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -67,14 +66,6 @@ def _nothing(value: Any) -> Any:
     return {} if isinstance(value, dict) else 0
 
 
-@dataclass(frozen=True)
-class _Runs:
-    """Of loops of a length: how many commands from each on repeat with the same strides."""
-
-    length: int
-    runs: Ints
-
-
 class _Table:
     """Commands as numbers, and the form in which they stand."""
 
@@ -93,28 +84,28 @@ class _Table:
         place = np.arange(self._values.size) - np.repeat(self._first[:-1], np.diff(self._first))
         weighted: NDArray[np.uint64] = self._values * self._weights[place]
         # Modulo 2^64: sums of differences are differences of sums.
-        self._sums = np.add.reduceat(weighted, self._first[:-1])
+        self._sums = np.add.reduceat(np.append(weighted, np.uint64(0)), self._first[:-1])
 
     def loops(self) -> Iterator[tuple[int, int, int]]:
         """Yield begin, commands of an iteration and iterations of loops that do not overlap."""
-        every = [self._runs(length) for length in self._lengths()]
-        at, count = 0, self._form.size
-        widest = max((each.length for each in every), default=0)
+        count = self._form.size
+        saved, lengths = np.zeros((2, count), np.int64)
+        for length in self._lengths():
+            runs = self._runs(length)
+            mine = np.where(runs >= length, (runs // length + 1) * length, 0)
+            lengths[mine > saved] = length
+            np.maximum(saved, mine, out=saved)
+        at, widest = 0, int(lengths.max(initial=1))
         while at < count:
-            best = (0, at, 0, 0)
-            for each in every:
-                near = each.runs[at : at + widest]
-                times = np.where(near >= each.length, near // each.length + 2, 0)
-                saved = (times - 1) * each.length
-                begin = int(saved.argmax()) if saved.size else 0
-                if saved.size and saved[begin] > best[0]:
-                    best = (int(saved[begin]), at + begin, each.length, int(times[begin]))
-            _, begin, length, turns = best
-            if turns < 3 or not self._repeats(begin, length, turns):
-                at += max(widest, 1)
+            # One that begins a little later may save more.
+            begin = at + int(saved[at : at + widest].argmax())
+            length = int(lengths[begin])
+            times = int(saved[begin]) // length + 1 if length else 0
+            if times < 3 or not self._repeats(begin, length, times):
+                at += widest
                 continue
-            yield begin, length, turns
-            at = begin + length * turns
+            yield begin, length, times
+            at = begin + length * times
 
     def _repeats(self, begin: int, length: int, times: int) -> bool:
         """Return whether all numbers go on by the same strides: sums may be equal by chance."""
@@ -132,7 +123,7 @@ class _Table:
         # Addresses may come back after two iterations.
         return sorted({*some, *(2 * length for length in some[:8])})
 
-    def _runs(self, length: int) -> _Runs:
+    def _runs(self, length: int) -> Ints:
         """Return how many commands from each on repeat after so many, and once more."""
         form, sums, count = self._form, self._sums, self._form.size
         same: Bools = np.zeros(count + 1, bool)
@@ -144,15 +135,16 @@ class _Table:
         # The next command that does not.
         ends = np.where(same, count + 1, np.arange(count + 1))
         following = np.minimum.accumulate(ends[::-1])[::-1]
-        return _Runs(length, following - np.arange(count + 1))
+        found: Ints = (following - np.arange(count + 1))[:count]
+        return found
 
 
 def _form(value: Any, numbers: list[int]) -> object:
     """Return all of a value but its numbers, which are appended in order."""
     if isinstance(value, dict):
-        return tuple([(name, _form(each, numbers)) for name, each in value.items()])
+        return dict, *((name, _form(each, numbers)) for name, each in value.items())
     if isinstance(value, list):
-        return tuple([_form(each, numbers) for each in value])
+        return list, *(_form(each, numbers) for each in value)
     if isinstance(value, str):
         return value
     numbers.append(int(value))

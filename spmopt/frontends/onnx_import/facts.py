@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 import onnx
+from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 from onnx import external_data_helper, helper, numpy_helper
 
 from spmopt.core.elements import ELEMENT_TYPES, ElementKind, element_type
 from spmopt.core.errors import InputError
+from spmopt.frontends.onnx_import.wire import initializer
 
 Array = NDArray[Any]
 Shape = tuple[int, ...]
@@ -133,16 +135,25 @@ def constant_fact(tensor: onnx.TensorProto, folder: Path | None = None) -> Fact:
 
 
 def initializer_contents(
-    graph: onnx.GraphProto, folder: Path | None
+    graph: onnx.GraphProto, folder: Path | None, file: Path | None
 ) -> Callable[[str], Array | None]:
-    """Return a callable that reads an initializer by name; None of one that cannot be read."""
+    """Return a callable that reads an initializer by name; None of one that cannot be read.
+
+    ``file``: where large ones are, which the graph was read without.
+    """
     tensors = {tensor.name: tensor for tensor in graph.initializer}
 
     def read(name: str) -> Array | None:
         tensor = tensors.get(name)
-        if tensor is None or tensor.data_location != onnx.TensorProto.EXTERNAL:
-            return None if tensor is None else _contents(tensor)
-        return None if folder is None else _external_contents(tensor, folder)
+        try:
+            if tensor is None:
+                return None
+            if tensor.data_location == onnx.TensorProto.EXTERNAL:
+                return None if folder is None else _external_contents(tensor, folder)
+            message = None if file is None else initializer(file, name)
+            return _contents(tensor if message is None else onnx.TensorProto.FromString(message))
+        except (InputError, OSError, ValueError, DecodeError):
+            return None
 
     return read
 

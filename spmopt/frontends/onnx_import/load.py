@@ -65,6 +65,7 @@ def load_onnx(
         model,
         str(path),
         folder=Path(path).parent,
+        file=Path(path),
         batch=batch,
         training=training,
         assume_pointwise=assume_pointwise,
@@ -82,6 +83,7 @@ def graph_of_model(
     source: str,
     *,
     folder: Path | None = None,
+    file: Path | None = None,
     batch: int | None = None,
     training: bool = False,
     assume_pointwise: bool = False,
@@ -90,8 +92,8 @@ def graph_of_model(
 ) -> Graph:
     """Return the forward graph of a model without local functions.
 
-    Parameters are those of :func:`load_onnx`; ``source`` is the name of the model in messages, and
-    ``folder`` has its external data, if any.
+    Parameters are those of :func:`load_onnx`; ``source`` is the name of the model in messages,
+    ``folder`` has its external data, if any, and ``file`` large initializers that it lacks.
     """
     if batch is not None and batch < 1:
         raise InputError(f"batch must be at least 1, is {batch}")
@@ -106,7 +108,7 @@ def graph_of_model(
         missing = without_rule(network.nodes, facts)
         if missing and not assume_pointwise:
             raise missing_rules(missing)
-        network = take_causal(network, facts, initializer_contents(model.graph, folder))
+        network = take_causal(network, facts, initializer_contents(model.graph, folder, file))
         graph = Emitter(network=network, facts=facts, assume_pointwise=assume_pointwise).graph()
     except MissingRuleError as error:
         raise MissingRuleError(f"{source}: {_line(error)}", paste=error.paste) from error

@@ -21,11 +21,12 @@ from spmopt.frontends.onnx_import.network import ModelParts
 from spmopt.graph.operators.attention import CAUSAL, visible_keys
 from spmopt.graph.operators.attributes import position
 
-HIDES = -1e4
-"""Scores so much lower than others have probability 0 in all element types."""
+_LOW = 0.5
+"""Of the least number of an element type: a score as low has probability 0 beside any other."""
 _LARGEST = 1 << 26
 """Elements of masks that are read: 8,192 queries and as many keys."""
-_SAME = frozenset(("Cast", "Identity"))
+_SCALES = frozenset(("Mul", "Div"))
+_PRODUCTS = frozenset(("MatMul", "Einsum", "Gemm"))
 
 
 def take_causal(
@@ -87,29 +88,49 @@ class _Finder:
         self._triangles: dict[tuple[str, ...], dict[str, int] | None] = {}
 
     def find(self, softmax: onnx.NodeProto) -> _Mask | None:
-        """Return the causal mask before a softmax along the last axis, if there is one."""
-        shape = self.facts[softmax.input[0]].shape
+        """Return the causal mask before a softmax along the last axis, if there is one.
+
+        Between it and the softmax, and between it and the product, nothing else may hide a key.
+        """
+        name = softmax.input[0]
+        shape = self.facts[name].shape
         default = -1 if self.network.opsets.get("", 1) >= 13 else 1
         axis = node_attributes(softmax).get("axis", default)
-        if len(shape) < 2 or position(axis, len(shape)) != len(shape) - 1:
+        if len(shape) < 2 or position(axis, len(shape)) != len(shape) - 1 or shape[-2] < 2:
             return None
-        name = softmax.input[0]
-        while (node := self._producer.get(name)) is not None and self._readers[name] == 1:
-            if node.op_type in _SAME:
-                name = node.input[0]
-                continue
-            scores = [
-                each
-                for each in node.input
-                if each and self.facts[each].live and self.facts[each].shape == shape
-            ]
-            if node.op_type not in ("Add", "Where") or len(scores) != 1:
+        node = self._before(name, shape, scaled=False)
+        if node is None or node.op_type not in ("Add", "Where"):
+            return None
+        scores = [
+            each
+            for each in node.input
+            if each and self.facts[each].live and self.facts[each].shape == shape
+        ]
+        if len(scores) != 1 or sum(self.facts[each].live for each in node.input) != 1:
+            return None
+        product = self._before(scores[0], shape, scaled=True)
+        if product is None or product.op_type not in _PRODUCTS:
+            return None
+        found = self._triangle(node, scores[0], (shape[-2], shape[-1]))
+        return None if found is None else _Mask(node, scores[0], found)
+
+    def _before(self, name: str, shape: tuple[int, ...], *, scaled: bool) -> onnx.NodeProto | None:
+        """Return the node behind a value of the same shape and type, read by nothing else.
+
+        ``scaled``: scores that one number multiplies or divides are the same to a mask.
+        """
+        kind = self.facts[name].element_type
+        while self.facts[name].shape == shape and self.facts[name].element_type == kind:
+            node = self._producer.get(name)
+            if node is None or node.domain or self._readers[name] != 1:
                 return None
-            if all(each == scores[0] or not self.facts[each].live for each in node.input):
-                found = self._triangle(node, scores[0], (shape[-2], shape[-1]))
-                if found is not None:
-                    return _Mask(node, scores[0], found)
-            name = scores[0]
+            plain = [each for each in node.input if self.facts[each].live or not scaled]
+            scales = scaled and node.op_type in _SCALES and len(plain) == 1
+            scales = scales and plain[0] == node.input[0]
+            scales = scales and all(self.facts[each].elements == 1 for each in node.input[1:])
+            if node.op_type != "Identity" and not scales:
+                return node
+            name = plain[0]
         return None
 
     def _triangle(
@@ -127,16 +148,17 @@ class _Finder:
     def _hidden(self, node: onnx.NodeProto, place: int) -> Bools | None:
         """Return which scores a node hides; None where it does more, or that is not known."""
         others = [self._read(each) for at, each in enumerate(node.input) if at != place]
-        if node.op_type == "Add":
-            (mask,) = others
-            if mask is None:
-                return None
-            hides: Bools = np.asarray(mask <= HIDES)
-            return hides if np.all(hides | (mask == 0)) else None
-        condition, filler = others
-        if place == 0 or condition is None or filler is None or not np.all(filler <= HIDES):
+        if any(each is None for each in others) or not self.facts[node.output[0]].floating:
             return None
-        chosen = np.asarray(condition, bool)
+        mask = np.asarray(others[-1])
+        if mask.dtype.kind != "f":
+            return None
+        hides: Bools = mask <= _LOW * float(np.finfo(mask.dtype).min)
+        if node.op_type == "Add":
+            return hides if np.all(hides | (mask == 0)) else None
+        if place == 0 or not hides.all():
+            return None
+        chosen = np.asarray(others[0], bool)
         return ~chosen if place == 1 else chosen
 
     def _read(self, name: str) -> Array | None:

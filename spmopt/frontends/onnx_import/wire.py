@@ -16,6 +16,7 @@ BYTES_READ = 1 << 16
 MOST_KEPT = 1 << 28
 """Bytes of the rest; protocol buffers in memory take about three times as many."""
 _GRAPH, _INITIALIZER = 7, 5  # of ModelProto, of GraphProto
+_NAME = 8  # of TensorProto
 _DATA = frozenset((4, 5, 6, 7, 9, 10, 11))  # of TensorProto: typed elements, or raw ones
 _LENGTH = 2
 
@@ -34,6 +35,27 @@ def without_weights(path: Path) -> bytes:
         return b""
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         return bytes(_keep(data, 0, len(data), (_GRAPH, _INITIALIZER)))
+
+
+def initializer(path: Path, name: str) -> bytes | None:
+    """Return the message of an initializer of a file; None where it has no such one.
+
+    Raises
+    ------
+    OSError, ValueError
+        The file cannot be read, or is no protocol buffer.
+    """
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        for number, kind, _, begin, end in _fields(data, 0, len(data)):
+            if number != _GRAPH or kind != _LENGTH:
+                continue
+            for inside, of_kind, _, first, last in _fields(data, begin, end):
+                if inside != _INITIALIZER or of_kind != _LENGTH:
+                    continue
+                for field, _, _, here, there in _fields(data, first, last):
+                    if field == _NAME and data[here:there] == name.encode():
+                        return data[first:last]
+    return None
 
 
 def _keep(data: mmap.mmap, begin: int, end: int, path: tuple[int, ...]) -> bytearray:

@@ -67,7 +67,7 @@ def _tiled() -> tuple[Problem, Schedule]:
     on = spmopt.machine(spm="256KiB", page="4KiB")
     problem = spmopt.lower(spmopt.load(b.finish([x]), dtype="int8"), on)
     plan = [FusedGroup(begin=0, end=len(problem.operations), micro_batches=16)]
-    solution = spmopt.solve(problem, "residency", fusion_plan=plan, time_limit=5.0)
+    solution = spmopt.solve(problem, "residency", fusion_plan=plan, time_limit=0.5)
     return solution.problem, solution.schedule
 
 

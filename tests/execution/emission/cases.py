@@ -60,11 +60,11 @@ def _network(
 def _tiled() -> tuple[Problem, Schedule]:
     """Three layers in fusion tiles, whose weights stay on chip."""
     b = GraphBuilder("tiles")
-    x = b.input("x", (64, 256))
+    x = b.input("x", (32, 128))
     for number in range(3):
-        product = b.add("MatMul", [x, b.weight(f"w{number}", (256, 256))], name=f"y{number}")
+        product = b.add("MatMul", [x, b.weight(f"w{number}", (128, 128))], name=f"y{number}")
         x = b.add("Relu", [product], name=f"r{number}")
-    on = spmopt.machine(spm="256KiB", page="4KiB")
+    on = spmopt.machine(spm="64KiB", page="1KiB")
     problem = spmopt.lower(spmopt.load(b.finish([x]), dtype="int8"), on)
     plan = [FusedGroup(begin=0, end=len(problem.operations), micro_batches=16)]
     solution = spmopt.solve(problem, "residency", fusion_plan=plan, time_limit=0.5)

@@ -32,7 +32,7 @@ from spmopt.hardware.machines import load_machine
 from spmopt.schedulers.registry import find
 from spmopt.verifier import require_legal
 from tests.graph.networks import attention, convolution, lstm, mlp, residual
-from tests.thorough import THOROUGH
+from tests.thorough import THOROUGH, nightly
 from tests.uniform import uniform_plan
 
 MACHINE = load_machine("rtx2080ti", {"spm": "1MB"})
@@ -64,7 +64,7 @@ def test_whole_fused_groups_are_layer_by_layer(make: object, training: bool) -> 
     assert origins == tuple(Origin(k, 0, 1) for k in range(len(found.operations)))
 
 
-@pytest.mark.parametrize("network", ["resnet18", "bert-tiny"])
+@pytest.mark.parametrize("network", [pytest.param("resnet18", marks=nightly), "bert-tiny"])
 @pytest.mark.parametrize("training", [False, True])
 def test_pieces_do_the_work_of_the_whole(network: str, training: bool) -> None:
     forward = zoo.network(network, batch=4)

@@ -17,6 +17,7 @@ from spmopt.graph.build import GraphBuilder
 from spmopt.graph.training import training_graph
 from spmopt.hardware.technologies import load_technology
 from tests.graph.networks import convolution, mlp
+from tests.thorough import nightly
 
 WORD = 4
 READS = 0.817
@@ -103,6 +104,7 @@ def test_assumptions_are_read() -> None:
     assert found == Assumptions(tile=64, clock_hz=10**9, policy="belady", stt="mine.toml")
 
 
+@nightly
 def test_scaled_sram_follows_from_what_the_paper_prints() -> None:
     """The preset is what the derivation finds, and that gives the figures that it was made of."""
     found = derived(ANCHOR)

@@ -34,8 +34,8 @@ from tests.thorough import nightly, share, some
 from tests.tiny import Op, tiny
 
 NETWORKS: tuple[tuple[str, bool, Mapping[str, int]], ...] = (
-    ("gnmt", True, {"steps": 2, "layers": 2, "hidden": 64, "vocabulary": 500}),
     ("llama3", False, {"layers": 2, "sequence": 8, "past": 8, "hidden": 128, "inner": 256}),
+    ("gnmt", True, {"steps": 2, "layers": 2, "hidden": 64, "vocabulary": 500}),
     ("squeezenet", False, {}),
     ("bert-tiny", True, {}),
     ("resnet18", True, {}),

@@ -35,7 +35,7 @@ from tests.formulations.fusion.random_tileable_graph import (
 )
 from tests.formulations.fusion.test_fused_groups import relaxed
 from tests.graph.networks import attention
-from tests.thorough import share, some
+from tests.thorough import nightly, share, some
 
 
 def after(times: int) -> Callable[[], bool]:
@@ -57,7 +57,7 @@ def against_all(
     return arcs, plain, [value[1] for value in values if value is not None]
 
 
-@pytest.mark.parametrize("compression", [False, True])
+@pytest.mark.parametrize("compression", [False, pytest.param(True, marks=nightly)])
 def test_bounds_rise_and_no_fusion_plan_costs_less(compression: bool) -> None:
     """Verified in exact integers, of fusion plans by fluid schedules.
 

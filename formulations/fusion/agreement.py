@@ -16,11 +16,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from formulations.fusion.chained_plans import ChainedPlans
+from formulations.fusion.chained_plans import ChainedPlans, single_operations
 from formulations.fusion.fused_group import FusedGroupValue
 from formulations.fusion.paths import FusedGroupArcs
 from formulations.fusion.priced_arcs import SAME
-from formulations.fusion.tileable import single_operations
 from formulations.fusion.work import CALL_S, CHECK_GROUP_S, CHECK_TENSOR_S, TABLE_S, VALUE_S
 from formulations.solver.program import Floats
 from spmopt.core.fusion.certificate import FusionCertificate

@@ -18,6 +18,7 @@ from formulations.fusion.boundary_duals import PricedFusedGroup
 from formulations.fusion.chain import Chain, chain
 from formulations.fusion.paths import FusedGroupArcs
 from formulations.fusion.priced_arcs import SOLVERS, PricedArcs
+from formulations.fusion.tileable import Listed
 from formulations.solver.program import Floats
 from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
 from spmopt.core.table import Bools
@@ -189,3 +190,22 @@ class ChainedPlans(PricedArcs):
         known.solve(duals)
         self.arcs.work.seconds += known.work_s
         return known.value
+
+
+def single_operations(listed: Listed) -> FusionPlan:
+    """Return a fusion plan of single operations, each in the fewest tiles in which it fits.
+
+    Empty where one fits in none.
+    """
+    fusion_plan = list[FusedGroup]()
+    for at in range(listed.count):
+        every = (
+            listed.fused_group(at, at + 1, way)
+            for way, (axis, count) in enumerate(listed.ways)
+            if np.isfinite(listed.axes[axis].cycles(count)[at])
+        )
+        some = next((each for each in every if listed.allows(each)), None)
+        if some is None:
+            return ()
+        fusion_plan.append(some)
+    return tuple(fusion_plan)

@@ -16,10 +16,11 @@ from time import monotonic
 import numpy as np
 
 from formulations.fusion.bounding import BoundingTask, BoundSearch, News, Values
+from formulations.fusion.chained_plans import single_operations
 from formulations.fusion.named_plans import NamedPlans
 from formulations.fusion.paths import FusedGroupArcs
 from formulations.fusion.shortest_paths import SparseArcs
-from formulations.fusion.tileable import Listed, has_stripes, single_operations
+from formulations.fusion.tileable import Listed, has_stripes
 from formulations.fusion.work import (
     BEGIN_S,
     CALL_S,

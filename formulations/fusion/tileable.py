@@ -11,7 +11,7 @@ import numpy as np
 
 from formulations.solver.program import Floats
 from spmopt.core.compression import ratios_of
-from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
+from spmopt.core.fusion.fused_groups import FusedGroup
 from spmopt.core.fusion.fusion_space import FusionSpace, Way
 from spmopt.core.fusion.stripe_bounds import Striped, UsePattern, follow
 from spmopt.core.fusion.tileable_graph import TileableGraph
@@ -501,22 +501,3 @@ def _choices(operands: list[Operand]) -> tuple[tuple[int, bool], ...]:
     """Return the figures of an operand in some mappings, if these differ."""
     found = tuple((each.fetches, each.required_resident) for each in operands)
     return found if len(set(found)) > 1 else ()
-
-
-def single_operations(listed: Listed) -> FusionPlan:
-    """Return a fusion plan of single operations, each in the fewest tiles in which it fits.
-
-    Empty where one fits in none.
-    """
-    fusion_plan = list[FusedGroup]()
-    for at in range(listed.count):
-        every = (
-            listed.fused_group(at, at + 1, way)
-            for way, (axis, count) in enumerate(listed.ways)
-            if np.isfinite(listed.axes[axis].cycles(count)[at])
-        )
-        some = next((each for each in every if listed.allows(each)), None)
-        if some is None:
-            return ()
-        fusion_plan.append(some)
-    return tuple(fusion_plan)

@@ -27,7 +27,7 @@ _SEEN = np.tril(np.ones((TOKENS, KEYS), bool), KEYS - TOKENS)
 
 
 def _model(written: Written) -> Any:
-    """Return attention whose scores ``s`` become ``m``, of queries after a few keys."""
+    """Return attention of queries after a few keys; scores ``s`` become ``m``."""
     mask, constants = written
     nodes = [
         make_node("MatMul", ["q", "k"], ["s"]),
@@ -48,7 +48,7 @@ def _softmax(graph: Graph) -> dict[str, Any]:
 
 
 def _long(queries: int, write: Any) -> Any:
-    """Return attention of so many queries and keys, whose mask a file holds apart from the rest."""
+    """Return attention of so many queries and keys; its mask is too large to stay in memory."""
     mask, constants = write(np.tril(np.ones((queries, queries), bool)))
     nodes = [
         make_node("MatMul", ["q", "k"], ["s"]),

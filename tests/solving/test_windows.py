@@ -152,8 +152,7 @@ def test_whole_tensors_stay_whole() -> None:
     assert (held.size_bytes == sizes[held.tensor]).all()
 
 
-@nightly
-@pytest.mark.parametrize("setup", [300, 0])
+@pytest.mark.parametrize("setup", some([300, 0]))
 def test_page_merges_commands_where_each_costs(setup: int) -> None:
     """The linear program behind it counts bytes, and knows nothing of the set-up."""
     problem, news = with_setup(setup), list[Incumbent]()
@@ -168,7 +167,6 @@ def test_page_merges_commands_where_each_costs(setup: int) -> None:
     assert need(found[0].bound) <= need(found[0].value) <= exact(by_bytes) * (0.97 if setup else 1)
 
 
-@nightly
 def test_page_merges_commands_of_tiny_problems_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where the integer program of all of it is not through in time."""
     problem, asked = with_setup(300), request(time_limit_s=5.0)

@@ -32,7 +32,7 @@ _PRODUCTS = frozenset(("MatMul", "Einsum", "Gemm"))
 def take_causal(
     network: ModelParts, facts: Mapping[str, Fact], stored: Callable[[str], Array | None]
 ) -> ModelParts:
-    """Return the model whose softmax nodes are causal where a constant mask makes them so.
+    """Return the model with causal softmax nodes where a constant mask makes them so.
 
     Parameters
     ----------
@@ -124,13 +124,11 @@ class _Finder:
             node = self._producer.get(name)
             if node is None or node.domain or self._readers[name] != 1:
                 return None
-            plain = [each for each in node.input if self.facts[each].live or not scaled]
-            scales = scaled and node.op_type in _SCALES and len(plain) == 1
-            scales = scales and plain[0] == node.input[0]
-            scales = scales and all(self.facts[each].elements == 1 for each in node.input[1:])
-            if node.op_type != "Identity" and not scales:
+            name, *others = node.input
+            factors = [self.facts[each] for each in others if each]
+            number = all(not each.live and each.elements == 1 for each in factors)
+            if node.op_type != "Identity" and not (scaled and number and node.op_type in _SCALES):
                 return node
-            name = plain[0]
         return None
 
     def _triangle(
@@ -194,6 +192,6 @@ def _causal(hidden: Bools, shape: tuple[int, int]) -> dict[str, int] | None:
     attributes = dict(zip(CAUSAL, (1, int(rows[-1].sum())), strict=True))
     visible = visible_keys(attributes, queries, keys)
     # A query that sees nothing has the same probability for each key.
-    if visible is None or queries == 1 or visible[0] < 1:
+    if visible is None or visible[0] < 1:
         return None
     return attributes if np.array_equal(rows, np.arange(keys) >= visible[:, None]) else None

@@ -58,7 +58,7 @@ def _network(
 
 
 def _tiled() -> tuple[Problem, Schedule]:
-    """Three layers in fusion tiles, whose weights stay on chip."""
+    """Three layers in fusion tiles; the weights remain on chip."""
     b = GraphBuilder("tiles")
     x = b.input("x", (32, 128))
     for number in range(3):

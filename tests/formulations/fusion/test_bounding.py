@@ -27,7 +27,6 @@ from spmopt.graph.build import GraphBuilder
 from spmopt.graph.operators.spec import OperatorSpec, Style
 from spmopt.solving import solve
 from tests.checked import need
-from tests.thorough import nightly
 
 OWN = "com.acme.Swirl"
 
@@ -85,7 +84,6 @@ def test_operators_of_this_process_need_not_be_known_there(swirl: str) -> None:
     assert search.found.value == pytest.approx(here.value)
 
 
-@nightly
 def test_what_is_heard_depends_on_counted_time_alone() -> None:
     """A process that is slow, one that is fast and none tell the same at the same points."""
     tileable = tileable_graph_of(lowered("Relu", 3))

@@ -11,8 +11,9 @@ import pytest
 from formulations.fusion.agreement import Agreement
 from formulations.fusion.boundary_duals import BoundaryDuals, PricedFusedGroup
 from formulations.fusion.chain import chain
+from formulations.fusion.chained_plans import single_operations
 from formulations.fusion.paths import FusedGroupArcs
-from formulations.fusion.tileable import Listed, single_operations
+from formulations.fusion.tileable import Listed
 from spmopt.core.fusion.certificate import FusionCertificate
 from spmopt.core.objective import TRAFFIC
 from spmopt.verifier import fusion_bound as verifier

@@ -211,3 +211,12 @@ def test_scores_that_are_replaced_or_of_other_operators_stay(tmp_path: Path) -> 
     with pytest.warns(UserWarning, match="assumed to be point-wise"):
         graph = load_onnx(saved(tmp_path, _model((other, constants))), assume_pointwise=True)
     assert "causal" not in _softmax(graph)
+
+
+def test_scores_that_nothing_gives_are_no_product(tmp_path: Path) -> None:
+    nodes, constants = _add(_SEEN)
+    noise = make_node("RandomNormal", [], ["s"], shape=[2, TOKENS, KEYS])
+    nodes = [noise, *nodes, make_node("Softmax", ["m"], ["p"], axis=-1)]
+    nodes.append(make_node("MatMul", ["p", "v"], ["y"]))
+    made = model(nodes, {"v": HEADS["v"]}, constants)
+    assert "causal" not in str(load_onnx(saved(tmp_path, made)).nodes)

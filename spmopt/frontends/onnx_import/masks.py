@@ -25,7 +25,8 @@ _LOW = 0.5
 """Of the least number of an element type: a score as low has probability 0 beside any other."""
 _LARGEST = 1 << 26
 """Elements of masks that are read: 8,192 queries and as many keys."""
-_SCALES = frozenset(("Mul", "Div"))
+_SAME = frozenset(("Identity",))
+_SCALES = _SAME | {"Mul", "Div"}
 _PRODUCTS = frozenset(("MatMul", "Einsum", "Gemm"))
 
 
@@ -124,10 +125,11 @@ class _Finder:
             node = self._producer.get(name)
             if node is None or node.domain or self._readers[name] != 1:
                 return None
-            name, *others = node.input
-            factors = [self.facts[each] for each in others if each]
-            number = all(not each.live and each.elements == 1 for each in factors)
-            if node.op_type != "Identity" and not (scaled and number and node.op_type in _SCALES):
+            if node.op_type not in (_SCALES if scaled else _SAME):
+                return node
+            # Whatever it is, a scale of several numbers, or one that data give, may hide keys.
+            name, *factors = node.input
+            if any(self.facts[each].live or self.facts[each].elements > 1 for each in factors):
                 return node
         return None
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Index:
     """An index: ``offset`` and each loop times its coefficient, divided by ``divisor``.
 
@@ -18,12 +19,12 @@ class Index:
     divisor: int = 1
     exact: bool = False
 
-    @property
+    @cached_property
     def loops(self) -> frozenset[str]:
         """The loops that it depends on."""
         return frozenset(loop for loop, _ in self.terms)
 
-    @property
+    @cached_property
     def loop(self) -> str | None:
         """The loop that this index is, and nothing else."""
         plain = not self.offset and self.divisor == 1
@@ -32,7 +33,7 @@ class Index:
         return None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Access:
     """Elements of a tensor: an index for each axis, None for all of it.
 
@@ -42,13 +43,13 @@ class Access:
     tensor: str
     axes: tuple[Index | None, ...]
 
-    @property
+    @cached_property
     def loops(self) -> frozenset[str]:
         """The loops that it depends on."""
         return frozenset[str]().union(*(index.loops for index in self.axes if index is not None))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Statement:
     """``target`` gets a function of ``reads``.
 
@@ -64,23 +65,36 @@ class Statement:
         """Whether values are combined over loops."""
         return self.combiner != "="
 
-    @property
+    @cached_property
     def loops(self) -> frozenset[str]:
         """All loops."""
         return self.target.loops.union(*(access.loops for access in self.reads))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LoopNest:
     """Statements, one after another, and how far their loops run."""
 
     extents: Mapping[str, int]
     statements: tuple[Statement, ...]
 
+    @cached_property
+    def slides(self) -> bool:
+        """Whether windows slide over some operand: an index moves along several loops."""
+        every = (access for s in self.statements for access in (s.target, *s.reads))
+        return any(i is not None and len(i.terms) > 1 for access in every for i in access.axes)
+
     def accesses(self, tensor: str) -> list[Access]:
         """Return all accesses to a tensor."""
-        every = (access for s in self.statements for access in (s.target, *s.reads))
-        return [access for access in every if access.tensor == tensor]
+        return self._accesses.get(tensor, [])
+
+    @cached_property
+    def _accesses(self) -> dict[str, list[Access]]:
+        found: dict[str, list[Access]] = {}
+        for statement in self.statements:
+            for access in (statement.target, *statement.reads):
+                found.setdefault(access.tensor, []).append(access)
+        return found
 
     def axis(self, tensor: str, loop: str) -> int | None:
         """Return the axis of a tensor that a loop runs along, or None where it has no part in it.

@@ -233,15 +233,11 @@ class LinkedAxes:
         # Of a square product of a matrix with itself rows are columns, too.
         if all(len(own) != 1 for own in self.members(self.batch)):
             return False
-        indices = (
-            index
+        slides = any(
+            self.nest(node).slides
             for node in graph.nodes
             if operators.lookup(node.operator).style is not Style.VIEW
-            for statement in self.nest(node).statements
-            for access in statement.reads
-            for index in access.axes
         )
-        slides = any(index is not None and len(index.terms) > 1 for index in indices)
         return not slides or self.name != BATCH
 
     def micro_batches(self, of: Axis) -> int:

@@ -69,7 +69,8 @@ def window_buffers(nest: LoopNest, shapes: Mapping[str, Shape], sizes: Sizes) ->
         Of the operands, by name.
     """
     found = list[dict[str, Lines]]()
-    for axis in range(_FIRST_LINES, max(map(len, shapes.values()), default=0)):
+    axes = range(_FIRST_LINES, max(map(len, shapes.values()), default=0)) if nest.slides else ()
+    for axis in axes:
         lines = _lines_along(axis, nest, shapes, sizes)
         if any(each.window for each in lines.values()):
             found.append(lines)

@@ -14,14 +14,7 @@ import numpy as np
 
 from spmopt.core.machine import Machine
 from spmopt.core.table import Ints
-from spmopt.graph.tiles import (
-    DIMENSIONS,
-    LACKS,
-    Product,
-    ProductTensors,
-    sizes_of_tiles,
-    stream_operands,
-)
+from spmopt.graph.tiles import Product, ProductTensors, stream_operands
 from spmopt.graph.tiling import Tiling
 
 _STEP, _LEAST = Fraction(5, 8), 16
@@ -74,76 +67,22 @@ def _pareto(product: Product, room: int) -> tuple[_Tiles, ...]:
     """
     found, rooms = set[_Tiles](), rooms_of(room)
     for kept in product.may_stay:
-        both, trips = _largest(product, kept, rooms)
-        for single, buffers in enumerate(both):
-            fetches = [each[single] for each in trips]
-            passes = fetches[2] if kept != 2 else np.ones_like(fetches[2])
-            moved = [fetches[0], fetches[1], 2 * passes - (not product.added)]
-            for free in (None, 0, 1, 2):
-                traffic = sum(
-                    (moved[k] * float(product.crossing[k]) for k in range(3) if k != free),
-                    start=np.where(buffers <= rooms, 0.0, np.inf),
-                )
-                ties = np.where(traffic <= traffic.min(axis=0), buffers, np.iinfo(np.int64).max)
-                best = ties.argmin(axis=0)
-                for place, size in enumerate(best.tolist()):
-                    if np.isfinite(traffic[size, place]):
-                        a, b, c = (int(each[size, place]) for each in fetches)
-                        found.add((kept, bool(single), int(buffers[size, place]), (a, b, c)))
+        buffers, fetches = product.largest(kept, rooms, (2, 1))
+        moved = [
+            each * float(size)
+            for each, size in zip(product.passes(fetches), product.crossing, strict=True)
+        ]
+        a, b, c = moved
+        traffic = np.where(buffers <= rooms, np.array([a + b + c, b + c, a + c, a + b]), np.inf)
+        least = traffic.min(axis=2)
+        # Of equals those that need least room.
+        ties = np.where(traffic <= least[:, :, None], buffers, np.iinfo(np.int64).max)
+        _, single, place = (fits := np.isfinite(least)).nonzero()
+        at = single, ties.argmin(axis=2)[fits], place
+        columns = [single, buffers[at], *(each[at] for each in fetches)]
+        for one, needed, *trips in np.stack(columns, axis=1).tolist():
+            found.add((kept, bool(one), needed, (trips[0], trips[1], trips[2])))
     return tuple(_leave_best(sorted(found), product.waits))
-
-
-def _largest(product: Product, kept: int, rooms: Ints) -> tuple[Ints, list[Ints]]:
-    """Return buffers (2, s, r) and fetches of tiles of ``kept``, the largest for each room.
-
-    With two buffers of the kept tile, and with one. A row for each number of tiles along its
-    shorter side. Where not even the least fits, the buffers exceed the room.
-    """
-    first, second = sorted(DIMENSIONS[kept], key=product.dimensions.__getitem__)
-    size = np.array([*sizes_of_tiles(product.dimensions[first])], np.int64)[:, None]
-    others = np.unique([*sizes_of_tiles(product.dimensions[second])])
-
-    def buffers(other: Ints) -> Ints:
-        tile: list[Ints] = [np.ones_like(other)] * 3
-        tile[first], tile[second] = np.broadcast_to(size, other.shape), other
-        return _buffers(product, tile, kept)
-
-    low = np.zeros((2, size.size, rooms.size), np.int64)
-    high = np.full_like(low, others.size - 1)
-    while (low < high).any():
-        middle = (low + high + 1) // 2
-        fits = buffers(others[middle]) <= rooms
-        low, high = np.where(fits, middle, low), np.where(fits, high, middle - 1)
-    # Tiles of all positions may need less room than smaller ones, which need lines.
-    last = np.full_like(low, others.size - 1)
-    other = others[np.where(buffers(others[last]) <= rooms, last, low)]
-    trips = [np.full_like(low, each) for each in product.dimensions]
-    trips[first] = np.broadcast_to(-(-product.dimensions[first] // size), low.shape)
-    trips[second] = -(-product.dimensions[second] // other)
-    fetches = [np.ones_like(low) if k == kept else trips[LACKS[k]] for k in range(3)]
-    return buffers(other), fetches
-
-
-def _buffers(product: Product, tile: Sequence[Ints], kept: int) -> Ints:
-    """Return :meth:`.Product.buffers` of many tiles (2, s, r).
-
-    The operand ``kept`` has two buffers in the first half of them, and one in the second.
-    """
-    total, halves = np.zeros_like(tile[0]), np.array([2, 1])[:, None, None]
-    for k, term in zip(product.buffered, product.terms, strict=True):
-        (p, q), copies = term.sides, halves if k == kept else 2
-        found = copies * -(-term.whole * tile[p] * tile[q] // term.elements)
-        if term.lines:
-            channels, positions = tile[term.across], product.positions
-            every = product.dimensions[term.across]
-            of_halo = every if product.returns(k, kept) else channels
-            least = found + copies * -(-term.seam * channels // term.parts)
-            least += -(-term.halo * of_halo // term.parts)
-            least = np.maximum(least, -(-term.lines * channels // term.parts))
-            # Tiles of all positions need no lines.
-            found = np.where(tile[positions] < product.dimensions[positions], least, found)
-        total = total + np.minimum(found, term.limit)
-    return total
 
 
 def _leave_best(tiles: Sequence[_Tiles], waits: Sequence[int]) -> list[_Tiles]:
@@ -160,10 +99,10 @@ def _leave_best(tiles: Sequence[_Tiles], waits: Sequence[int]) -> list[_Tiles]:
 
 
 def pareto_rows(figures: Ints) -> list[int]:
-    """Return the rows that no other is below in each figure, one of equal ones."""
-    _, first = np.unique(figures, axis=0, return_index=True)
-    figures = figures[first]
+    """Return the rows that no other is below in each figure, the first of equal ones."""
     no_worse = (figures[:, None] <= figures[None]).all(axis=2)
-    alone = np.count_nonzero(no_worse, axis=0) == 1  # but for itself
-    found: list[int] = first[alone].tolist()
+    before = np.tri(len(figures), k=-1, dtype=bool).T
+    worse = np.any(no_worse & (before | ~no_worse.T), axis=0)
+    order = np.lexsort(figures.T[::-1])
+    found: list[int] = order[~worse[order]].tolist()
     return found

@@ -32,17 +32,20 @@ So traffic never rises with the scratchpad: mappings for a smaller one fit a lar
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import ceil, gcd, isqrt
-from typing import NamedTuple
+from operator import mul
+from typing import NamedTuple, TypeVar
+
+import numpy as np
 
 from spmopt.core.machine import Machine
 from spmopt.core.operation import REQUIRED_RESIDENT, Operand
+from spmopt.core.table import Ints
 from spmopt.graph.buffers import Lines, Window
 from spmopt.graph.operators.spec import Gemm
 from spmopt.graph.tiling import Tiling
@@ -59,7 +62,9 @@ DIMENSIONS = ((0, 1), (1, 2), (0, 2))
 LACKS = (2, 0, 1)
 _BEFORE = (1, 2, 0)
 """B before C before A."""
-_Tile = tuple[int, ...]
+_ROUNDED = 1 + 1e-12
+"""Sums of bytes may differ by so much, rounded, where they are the same."""
+Number = TypeVar("Number", int, Ints)
 _Found = tuple[int, int, int, tuple[int, int, int]]
 """Traffic, bytes of buffers, the operand that is kept, and fetches."""
 
@@ -271,35 +276,31 @@ class Product:
             found.append(term)
         return tuple(found)
 
-    def buffers(self, tile: _Tile, kept: int) -> int:
+    def buffers(self, tile: Sequence[Ints | int], kept: int, copies: Ints | int = 2) -> Ints:
         """Return the bytes of two tiles of each operand, and halos; no more than all of it.
 
-        Tiles of the operand ``kept`` stay while the innermost loop passes the others.
+        Of one tile, or of many at once. Tiles of the operand ``kept``, of which there are
+        ``copies``, stay while the innermost loop passes the others.
         """
-        total = 0
+        total: Ints = np.zeros((), np.int64)
         for k, term in zip(self.buffered, self.terms, strict=True):
             p, q = term.sides
-            found = 2 * -(-term.whole * tile[p] * tile[q] // term.elements)
-            # Tiles of all positions need no lines.
-            if term.lines and tile[self.positions] < self.dimensions[self.positions]:
-                channels = tile[term.across]
+            often = copies if k == kept else 2
+            found = often * -(-term.whole * tile[p] * tile[q] // term.elements)
+            if term.lines:
+                channels, positions = tile[term.across], tile[self.positions]
                 of_halo = self.dimensions[term.across] if self.returns(k, kept) else channels
-                found += 2 * -(-term.seam * channels // term.parts)
-                found += -(-term.halo * of_halo // term.parts)
-                found = max(found, -(-term.lines * channels // term.parts))
-            total += min(found, term.limit)
+                least = found + often * -(-term.seam * channels // term.parts)
+                least = least - -term.halo * of_halo // term.parts
+                least = np.maximum(least, -(-term.lines * channels // term.parts))
+                # Tiles of all positions need no lines.
+                found = np.where(positions < self.dimensions[self.positions], least, found)
+            total = total + np.minimum(found, term.limit)
         return total
 
     def returns(self, operand: int, kept: int) -> bool:
         """Whether other channels come between a tile of positions of an operand and the next."""
         return operand != kept and LACKS[kept] != self.positions >= 0
-
-    def tiles(self, room: int) -> _Found:
-        """Return the best tiles whose buffers fit in ``room``; if none do, those in the least."""
-        least: _Found | None = None
-        for kept in self.may_stay:
-            least = self._better(kept, room, least)
-        return least or self.tiles(self.least_buffers)
 
     @property
     def least_buffers(self) -> int:
@@ -309,61 +310,47 @@ class Product:
             if LACKS[kept] != self.positions >= 0:
                 tile = [1, 1, 1]
                 tile[self.positions] = self.dimensions[self.positions]
-                found.append(self.buffers(tuple(tile), kept))
-        return min(found)
+                found.append(self.buffers(tile, kept))
+        return int(min(found))
 
-    def _better(self, kept: int, room: int, least: _Found | None) -> _Found | None:
-        """Return the best of ``least`` and tiles that pass one of the operand ``kept``.
+    def largest(self, kept: int, rooms: Ints, copies: Sequence[int]) -> tuple[Ints, list[Ints]]:
+        """Return buffers (c, s, r) and fetches of tiles of ``kept``, the largest for each room.
 
-        Of each number of tiles along its shorter side these are the largest that fit.
+        For each number of ``copies`` of the kept tile, and of tiles along its shorter side. Where
+        not even the least fits, the buffers exceed the room.
         """
         first, second = sorted(DIMENSIONS[kept], key=self.dimensions.__getitem__)
-        length = self.dimensions[second]
-        tile = [1, 1, 1]
+        size = _tile_sizes(self.dimensions[first])[:, None]
+        others = _tile_sizes(self.dimensions[second])
+        often = np.array(copies, np.int64)[:, None, None]
+        tile: list[Ints | int] = [1, 1, 1]
+        tile[first] = size
 
-        def room_of(other: int) -> int:
+        def buffers(other: Ints) -> Ints:
             tile[second] = other
-            return self.buffers(tuple(tile), kept)
+            return self.buffers(tile, kept, often)
 
-        # From the largest on: fewer tiles along one side are more along the other.
-        for size in reversed([*sizes_of_tiles(self.dimensions[first])]):
-            tile[first], tile[second] = size, length
+        low = np.zeros((len(copies), size.size, rooms.size), np.int64)
+        high = np.full_like(low, others.size - 1)
+        # Buffers grow with the tile, so the largest that fits is found by bisection.
+        while (low < high).any():
+            middle = (low + high + 1) // 2
+            fits = buffers(others[middle]) <= rooms
+            low, high = np.where(fits, middle, low), np.where(fits, high, middle - 1)
+        if self.positions == second:
             # Tiles of all positions may need less room than smaller ones, which need lines.
-            whole = room_of(length) <= room
-            if least is not None:
-                most = self._traffic(kept, tuple(tile))[0]
-                if most > least[0]:
-                    break  # even with one tile along the other side, and smaller ones move more
-                tile[second] = 1
-                each = self._traffic(kept, tuple(tile))[0] - most
-                # Of so many tiles along the other side, none better fits if the smallest do not.
-                count = 1 + (least[0] - most) * (length - 1) // each if each else length
-                if not whole and count < length and room_of(-(-length // max(count, 1))) > room:
-                    continue
-            # Buffers grow with the tile, so the largest that fits is found by bisection.
-            sizes = range(1, length + 1)
-            largest = length if whole else bisect_right(sizes, room, key=room_of)
-            if largest:
-                # The least size with the same number of tiles: the same traffic in less room.
-                tile[second] = -(-length // -(-length // largest))
-                found = self._of(kept, tuple(tile))
-                least = found if least is None else min(least, found)
-        return least
-
-    def _traffic(self, kept: int, tile: _Tile) -> tuple[int, tuple[int, int, int]]:
-        """Return the bytes that such tiles move, and fetches of the three operands."""
-        trips = [-(-size // each) for size, each in zip(self.dimensions, tile, strict=True)]
+            low = np.where(buffers(others[-1:]) <= rooms, others.size - 1, low)
+        needed = buffers(others[low])
         # Each operand is fetched once per tile of the dimension that it lacks.
-        a, b, c = (1 if k == kept else trips[LACKS[k]] for k in range(3))
-        # p passes over C write p times and read p - 1 times; an addend is read once more.
-        moved = (a, b, 2 * c if self.added else 2 * c - 1)
-        total = sum(times * size for times, size in zip(moved, self.crossing, strict=True))
-        return total, (a, b, c)
+        trips = [-(-length // each) for length, each in zip(self.dimensions, tile, strict=True)]
+        fetches = [1 if k == kept else trips[LACKS[k]] for k in range(3)]
+        return needed, [np.broadcast_to(each, low.shape) for each in fetches]
 
-    def _of(self, kept: int, tile: _Tile) -> _Found:
-        """Return the cost of tiles that pass one of the operand ``kept``."""
-        traffic, fetches = self._traffic(kept, tile)
-        return traffic, self.buffers(tile, kept), _BEFORE.index(kept), fetches
+    def passes(self, fetches: Sequence[Number]) -> list[Number]:
+        """Return how often each operand crosses, by how often it is fetched."""
+        a, b, c = fetches
+        # p passes over C write p times and read p - 1 times; an addend is read once more.
+        return [a, b, 2 * c - (not self.added)]
 
 
 def sum_windows(windows: Sequence[Window]) -> Window | None:
@@ -376,8 +363,25 @@ def sum_windows(windows: Sequence[Window]) -> Window | None:
 
 @lru_cache(4096)
 def _best_tiles(product: Product, room: int) -> _Found:
-    """Return :meth:`Product.tiles`; many operations of a network have the same sizes."""
-    return product.tiles(room)
+    """Return the best tiles in a room; if none fit, those in the least that any need.
+
+    Many operations of a network have the same sizes.
+    """
+    found = list[_Found]()
+    for kept in product.may_stay:
+        (needed,), fetches = product.largest(kept, np.array([room]), (2,))
+        times = product.passes([each[0] for each in fetches])
+        traffic = sum(
+            each * float(size) for each, size in zip(times, product.crossing, strict=True)
+        )
+        traffic = np.where(needed <= room, traffic, np.inf)
+        least = traffic.min()
+        for place in np.flatnonzero((traffic <= least * _ROUNDED) & np.isfinite(traffic)).tolist():
+            a, b, c = (int(each[0, place, 0]) for each in fetches)
+            # Exactly, which 64 bits may not hold.
+            exact = sum(map(mul, product.passes([a, b, c]), product.crossing))
+            found.append((exact, int(needed[place, 0]), _BEFORE.index(kept), (a, b, c)))
+    return min(found) if found else _best_tiles(product, product.least_buffers)
 
 
 def sizes_of_tiles(length: int) -> Iterator[int]:
@@ -387,3 +391,8 @@ def sizes_of_tiles(length: int) -> Iterator[int]:
     small = {-(-length // -(-length // size)) for size in range(1, root + 1)}
     counts = range(1, -(-length // (root + 1)) + 1)
     yield from sorted(small | {-(-length // count) for count in counts})
+
+
+@lru_cache(256)
+def _tile_sizes(length: int) -> Ints:
+    return np.array([*sizes_of_tiles(length)], np.int64)

@@ -203,7 +203,7 @@ class _Reader:
                 dividend, divisor = _divide(part)
                 terms = self._affine(dividend, axis)
                 offset = terms.pop("", 0)
-                if shape is not None and _PADS in {getattr(n, "id", "") for n in ast.walk(part)}:
+                if shape is not None and _is_padded(part):
                     offset -= self._same_pads(terms, shape[place])
                 axes.append(Index(tuple(sorted(terms.items())), offset, divisor))
         return Access(tensor=mention.tensor, axes=tuple(axes))
@@ -248,6 +248,11 @@ class _Reader:
         if not isinstance(value, int):
             raise self._error(f"attribute {name} is no number of this axis")
         return value
+
+
+@cache
+def _is_padded(part: ast.expr) -> bool:
+    return _PADS in {getattr(each, "id", "") for each in ast.walk(part)}
 
 
 def _loop(name: str, axis: int) -> str:

@@ -10,10 +10,10 @@ query of a block sees any are left out.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import prod
+from math import gcd, prod
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -57,12 +57,6 @@ class Blocks(NamedTuple):
     fetches: int
     masks: tuple[int, ...] = ()
     scores: int = 0
-
-    def replaces(self, other: Blocks) -> bool:
-        """Return whether it hardly takes or fetches more than another in anything."""
-        mine, others = ((*each[1:3], *each.masks, each.scores) for each in (self, other))
-        pairs = zip(mine, others, strict=True)
-        return all(_NEAR * mine <= (_NEAR + 1) * its for mine, its in pairs)
 
     def coarse_room(self, room: int) -> int:
         """Return the bytes of all blocks rounded up, in a scratchpad of ``room`` bytes."""
@@ -116,16 +110,20 @@ class Mask(NamedTuple):
         room = self.slice_bytes * (1 if self.slices == 1 else 2)
         return room, self.changes // self.slices
 
-    def stream(self, attention: Attention, queries: int, keys: int) -> tuple[int, int]:
-        """Return the room of two blocks, and how often each is fetched."""
+    def stream(self, attention: Attention, queries: int, keys: Ints) -> tuple[Ints, Ints]:
+        """Return the room of two blocks, and how often each is fetched, for numbers of keys."""
         rows, several = attention.first.m, -(-attention.first.m // queries)
-        if queries >= self.rows and keys >= self.keys and (several == 1 or self.rows == 1):
-            return self.hold()
-        part = self.slice_bytes * min(queries, self.rows) * min(keys, self.keys)
-        room = min(2 * -(-part // (self.rows * self.keys)), self.size)
+        numbers = self.rows * self.keys
+        # In lowest terms: bytes times queries times keys would exceed 64 bits.
+        shared = gcd(self.slice_bytes, numbers)
+        part = self.slice_bytes // shared * min(queries, self.rows) * np.minimum(keys, self.keys)
+        room = np.minimum(2 * -(-part // (numbers // shared)), self.size)
         # Each block of queries takes its own rows, or those that all share anew.
         times = -(-rows // self.rows) if self.rows > 1 else several
-        return room, -(-attention.first.batch * times // self.slices)
+        own, often = self.hold()
+        held = (keys >= self.keys) & (queries >= self.rows and (several == 1 or self.rows == 1))
+        fetches = -(-attention.first.batch * times // self.slices)
+        return np.where(held, own, room), np.where(held, often, fetches)
 
 
 class Visible(NamedTuple):
@@ -269,24 +267,26 @@ class Attention:
             often[tensor] += times
         return {tensor: Operand(fetches=times) for tensor, times in often.items()}
 
-    def rooms(self, queries: int, keys: int) -> Iterator[tuple[int, tuple[int, ...]]]:
+    def rooms(self, queries: int, keys: Ints) -> Iterator[tuple[Ints, list[Ints]]]:
         """Yield the bytes that blocks of so many queries and keys need, and fetches of masks.
 
         Numbers for each row or each key may be held; planes of them stream.
         """
         heads, rows, every = self.first.batch, self.first.m, self.first.n
-        room = queries * (keys + 2 + (self.second.n if keys < every else 0)) * self.sum_bytes
+        context = np.where(keys < every, self.second.n, 0)
+        room = queries * (keys + 2 + context) * self.sum_bytes
         for size in (self.sizes[0], self.sizes[3]):
             room += min(2 * -(-size * queries // (heads * rows)), size)
         for size in self.sizes[1:3]:
-            room += min(2 * -(-size * keys // (heads * every)), size)
+            room += np.minimum(2 * -(-size * keys // (heads * every)), size)
         streamed = [each.stream(self, queries, keys) for each in self.masks]
         held = [
             of_block if each.rows > 1 and each.keys > 1 else each.hold()
             for each, of_block in zip(self.masks, streamed, strict=True)
         ]
-        for masks in dict.fromkeys((tuple(held), tuple(streamed))):
-            yield room + sum(own for own, _ in masks), tuple(times for _, times in masks)
+        for masks in (held, streamed) if self.masks else (held,):
+            fetches = [np.broadcast_to(times, keys.shape) for _, times in masks]
+            yield room + sum(own for own, _ in masks), fetches
 
     def cycles(self, machine: Machine, queries: int, keys: int, met: KeyBlocks) -> int:
         """Return the cycles of such blocks."""
@@ -303,16 +303,22 @@ class Attention:
             compute_cycles(machine, 2 * each.macs, each, self.element_type) for each in products
         )
 
-    def blocks(self, machine: Machine, queries: int, keys: int, most: int) -> Iterator[Blocks]:
+    def blocks(
+        self, machine: Machine, queries: int, keys: Sequence[int], most: int
+    ) -> Iterator[Blocks]:
         """Yield the figures of such blocks that need no more than ``most`` bytes."""
-        fit = [each for each in self.rooms(queries, keys) if each[0] <= most]
-        if not fit:
-            return
-        met = _visible(self, queries).key_blocks(keys, self.first.n)
-        cycles = self.cycles(machine, queries, keys, met)
-        times = -(-met.keys // self.first.n) if keys < self.first.n else 1
-        for room, masks in fit:
-            yield Blocks(room, cycles, times, masks, self.first.batch * met.scores)
+        known: dict[int, tuple[int, int, int]] = {}
+        for rooms, masks in self.rooms(queries, np.array(keys)):
+            for at in (rooms <= most).nonzero()[0].tolist():
+                count = keys[at]
+                if count not in known:
+                    met = _visible(self, queries).key_blocks(count, self.first.n)
+                    cycles = self.cycles(machine, queries, count, met)
+                    times = -(-met.keys // self.first.n) if count < self.first.n else 1
+                    known[count] = cycles, times, self.first.batch * met.scores
+                cycles, times, scores = known[count]
+                fetches = tuple([int(each[at]) for each in masks])
+                yield Blocks(int(rooms[at]), cycles, times, fetches, scores)
 
 
 @lru_cache(16)
@@ -330,15 +336,15 @@ def attention_blocks(attention: Attention, machine: Machine, most: int) -> tuple
     to ``most``.
     """
     room, sizes = machine.spm_pages * machine.page_bytes, attention.sizes
+    keys = _sizes(machine, attention.first.n, 2)
     found = {
         each
         for queries in _sizes(machine, attention.first.m, 8)
-        for keys in _sizes(machine, attention.first.n, 2)
         for each in attention.blocks(machine, queries, keys, room)
     }
     if not found:
-        least = min(attention.rooms(1, 1))
-        every = [*attention.blocks(machine, 1, 1, least[0])]
+        least = min(int(rooms[0]) for rooms, _ in attention.rooms(1, np.ones(1, np.int64)))
+        every = [*attention.blocks(machine, 1, [1], least)]
         found = {each._replace(scratch_bytes=most) for each in every}
     fastest = min((each.cycles for each in found if each.scratch_bytes <= most), default=0)
 
@@ -350,12 +356,20 @@ def attention_blocks(attention: Attention, machine: Machine, most: int) -> tuple
         moved += sum(times * mask.size for times, mask in masks)
         return max(each.scratch_bytes - most, 0), slow, moved, each.cycles, each
 
-    best = list[Blocks]()
-    for each in sorted(found, key=lambda each: (each.coarse_room(room), each[1:])):
-        if not any(other.replaces(each) for other in best):
-            best.append(each)
-    first = min(found, key=order)
+    first, best = min(found, key=order), _leave_near(found, room)
     return (first, *(each for each in best if each != first))
+
+
+def _leave_near(found: Collection[Blocks], room: int) -> list[Blocks]:
+    """Leave out ways that hardly take or fetch less than one in no more room, in anything."""
+    every = sorted(found, key=lambda each: (each.coarse_room(room), each[1:]))
+    figures = np.array([(*each[1:3], *each.masks, each.scores) for each in every])
+    best, left = list[Blocks](), np.arange(len(every))
+    while left.size:
+        one = figures[left[0]]
+        best.append(every[left[0]])
+        left = left[(_NEAR * one > (_NEAR + 1) * figures[left]).any(axis=1)]
+    return best
 
 
 def _sizes(machine: Machine, count: int, parts: int) -> list[int]:

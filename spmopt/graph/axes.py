@@ -8,7 +8,7 @@ others, are cut together, each in as many equal fusion tiles.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, pairwise
@@ -66,7 +66,6 @@ class LinkedAxes:
         self.graph = graph
         self._known: dict[object, LoopNest] = {}
         self._cuts: dict[object, NodeCut | None] = {}
-        self._members: dict[Axis, list[tuple[int, ...]]] = {}
         self._main: dict[tuple[int, Axis], list[int]] = {}
         self._spans: dict[tuple[int, Axis], int | None] = {}
         self._tiles: dict[Axis, int] = {}
@@ -76,16 +75,18 @@ class LinkedAxes:
                 links.union(*axes)
         self.classes = classes(links, graph)
 
-    def members(self, of: Axis) -> list[tuple[int, ...]]:
-        """Return the axes of each value that are of a class."""
-        found = self._members.get(of)
-        if found is None:
-            found = [
+    def members(self, of: Axis) -> Mapping[int, tuple[int, ...]]:
+        """Return the axes of each value that are of a class: of values that have such axes."""
+        return self._members[of]
+
+    @cached_property
+    def _members(self) -> dict[Axis, dict[int, tuple[int, ...]]]:
+        found: dict[Axis, dict[int, tuple[int, ...]]] = {}
+        for value, axes in enumerate(self.classes):
+            for axis, each in enumerate(axes):
                 # A value may have two axes of one class, as scores of self-attention have.
-                tuple([axis for axis, each in enumerate(axes) if each == of])
-                for axes in self.classes
-            ]
-            self._members[of] = found
+                own = found.setdefault(each, {})
+                own[value] = (*own.get(value, ()), axis)
         return found
 
     @cached_property
@@ -149,8 +150,8 @@ class LinkedAxes:
         its nodes can be cut. A tensor has the same parts in each view: one whose axis stands
         elsewhere in memory is not cut.
         """
-        found = self.members(of)[value]
-        if not found:
+        found = self.members(of).get(value)
+        if found is None:
             return None
         known = self._main.get((value, of))
         if known is None:
@@ -167,7 +168,7 @@ class LinkedAxes:
         if (root, of) not in self._spans:
             can = Counter[int]()
             for value in self._views[root]:
-                for axis in self.members(of)[value]:
+                for axis in self.members(of).get(value, ()):
                     loops = [
                         (node, _loop_along(self.nest(node), node, value, axis))
                         for node in self._nodes_of[value]
@@ -231,7 +232,7 @@ class LinkedAxes:
         if any(value.kind is TensorKind.WEIGHT_GRADIENT for value in graph.values):
             return False
         # Of a square product of a matrix with itself rows are columns, too.
-        if all(len(own) != 1 for own in self.members(self.batch)):
+        if all(len(own) != 1 for own in self.members(self.batch).values()):
             return False
         slides = any(
             self.nest(node).slides
@@ -250,7 +251,7 @@ class LinkedAxes:
         if found is None:
             # Every axis of the class must divide into equal tiles, of one stretch of memory each:
             # the gcd is the most there can be.
-            pairs = zip(self._layouts, self.members(of), strict=True)
+            pairs = [(self._layouts[value], own) for value, own in self.members(of).items()]
             found = gcd(
                 *{1 if laid is None else first_run(laid[a])[0] for laid, own in pairs for a in own}
             )
@@ -263,7 +264,7 @@ class LinkedAxes:
         if not any(of in self.classes[value] for value in operands):
             return None
         members = self.members(of)
-        inside = tuple([members[value] for value in operands])
+        inside = tuple([members.get(value, ()) for value in operands])
         main = tuple([self.axis(value, of) for value in operands])
         # Of an input that is updated in place: which output it is.
         # An update in place has one tensor in two places; the statements name the output only.

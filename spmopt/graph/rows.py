@@ -56,9 +56,10 @@ class RowAxes:
         self.axes, self.graph = axes, axes.graph
         members = axes.members(axes.batch)
         # An uneven batch is rows itself: those of one sample, which has no axis.
-        self._batch = [
-            (-1 if axes.uneven else each[0]) if len(each) == 1 else None for each in members
-        ]
+        batch = {
+            value: -1 if axes.uneven else own[0] for value, own in members.items() if len(own) == 1
+        }
+        self._batch = [batch.get(value) for value in range(len(self.graph.values))]
         self._known: dict[object, dict[str, list[_Indexed]]] = {}
         links = no_links()
         for node in self.graph.nodes:
@@ -79,7 +80,7 @@ class RowAxes:
     def rows(self) -> Axis | None:
         """Symbols of the axes that are rows; None where no windows slide over an even batch."""
         if self.axes.uneven:
-            members = enumerate(self.axes.members(self.axes.batch))
+            members = self.axes.members(self.axes.batch).items()
             found = Counter(self.classes[value][own[0]] for value, own in members if len(own) == 1)
             return max(found, key=lambda axis: (found[axis], axis))
         slides = Counter[Axis]()

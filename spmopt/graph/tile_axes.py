@@ -8,7 +8,7 @@ operation is tiled along at most one of them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from spmopt.core.fusion.tileable_graph import BATCH
@@ -74,7 +74,7 @@ def tile_axes(axes: LinkedAxes) -> list[TileAxis]:
     found: dict[str, list[tuple[list[Axis], set[int]]]] = {}
     first = axes.name if axes.name == BATCH else _name(axes, axes.batch)
     for each in _classes(axes):
-        tensors = {root[value] for value, own in enumerate(axes.members(each)) if own}
+        tensors = {root[value] for value in axes.members(each)}
         alike = found.setdefault(_name(axes, each), [])
         for classes, taken in alike:
             if not taken & tensors:
@@ -114,17 +114,16 @@ def _classes(axes: LinkedAxes) -> Iterator[Axis]:
 def _name(axes: LinkedAxes, of: Axis) -> str:
     """Return the name of a class for a reader, by where it stands in values."""
     graph, members = axes.graph, axes.members(of)
-    images = any(
-        any(word in node.operator for word in _IMAGE_OPERATORS)
-        and any(members[value] for value in (*node.inputs, *node.outputs))
-        for node in graph.nodes
-    )
-    if not images and any(_counts_products(axes, node, members) for node in graph.nodes):
+    nodes = [
+        each for each in graph.nodes if not members.keys().isdisjoint(each.inputs + each.outputs)
+    ]
+    images = any(word in node.operator for node in nodes for word in _IMAGE_OPERATORS)
+    if not images and any(_counts_products(axes, node, members) for node in nodes):
         return _OF_HEADS[1]
     words = Counter[str]()
-    for index, own in enumerate(members):
+    for index in members:
         value = graph.values[index]
-        if value.kind is TensorKind.WEIGHT or not own:
+        if value.kind is TensorKind.WEIGHT:
             continue
         place = axes.axis(index, of)
         if place is None:  # another view of its tensor is cut
@@ -139,15 +138,15 @@ def _name(axes: LinkedAxes, of: Axis) -> str:
         word == "channels"
         and not images
         and not any(
-            node.operator == "Add" and all(members[value] for value in node.inputs)
-            for node in graph.nodes
+            node.operator == "Add" and all(value in members for value in node.inputs)
+            for node in nodes
         )
     ):
         return "inner"  # of a layer of its own, as no residual connection passes by
     return word
 
 
-def _counts_products(axes: LinkedAxes, node: Node, members: Sequence[tuple[int, ...]]) -> bool:
+def _counts_products(axes: LinkedAxes, node: Node, members: Mapping[int, tuple[int, ...]]) -> bool:
     """Return whether a node has a product for each element of a class, as attention has of heads.
 
     That is a loop of both factors and the result.
@@ -160,7 +159,7 @@ def _counts_products(axes: LinkedAxes, node: Node, members: Sequence[tuple[int, 
             index.loop
             for access in nest.accesses(name)
             for place, index in enumerate(access.axes)
-            if index is not None and index.loop is not None and place in members[value]
+            if index is not None and index.loop is not None and place in members.get(value, ())
         }
         for name, value in zip(("x0", "x1", "y0"), (*node.inputs[:2], *node.outputs), strict=False)
     ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import pairwise
@@ -222,8 +221,9 @@ class StripeMappings:
 
     def in_first_mappings(self) -> StripeMappings:
         """Return the same with the first mapping of each operation alone."""
-        found = copy(self)
-        found.low, found._known = self.low.in_first_mappings(), {}
+        # A copy would be made as in another process, from the graph.
+        found = object.__new__(type(self))
+        vars(found).update(vars(self), low=self.low.in_first_mappings(), _known={})
         return found
 
     def __call__(self, at: int, begin: int, end: int) -> tuple[OpMapping, ...]:

@@ -255,7 +255,7 @@ MASKED = replace(
 def test_blocks_move_and_need_what_going_through_them_does(keys: int, queries: int) -> None:
     machine = plain_machine(2**20, page_bytes=64)
     fetched = walk(MASKED, HEADS, queries, keys)
-    for found in MASKED.blocks(machine, queries, keys, 2**20):
+    for found in MASKED.blocks(machine, queries, [keys], 2**20):
         of_masks = [n * mask.size for n, mask in zip(found.masks, MASKED.masks, strict=True)]
         assert found.fetches * MASKED.sizes[1] == fetched[0]
         assert found.fetches * MASKED.sizes[2] == fetched[1]
@@ -310,7 +310,7 @@ def test_blocks_that_no_query_sees_are_left_out(
     assert causal.visible_to(queries).key_blocks(keys, 48)[:3] == (pairs, fetched, scores)
     machine = plain_machine(2**20, page_bytes=64, array=SystolicArray(rows=4, columns=4))
     (found,), (all_of_them,) = (
-        [*which.blocks(machine, queries, keys, 2**20)] for which in (causal, ATTENTION)
+        [*which.blocks(machine, queries, [keys], 2**20)] for which in (causal, ATTENTION)
     )
     assert found.scores == 3 * scores <= all_of_them.scores == 3 * 40 * 48
     assert found.fetches == (-(-fetched // 48) if keys < 48 else 1) <= all_of_them.fetches

@@ -51,6 +51,8 @@ class News(NamedTuple):
         Fusion plans to try, with estimates of their least costs, and mappings.
     settled
         Whether more of them are rare from now on.
+    guess
+        One to try while the programs of others are solved.
     """
 
     found: CheapestFusionPlan
@@ -60,6 +62,7 @@ class News(NamedTuple):
     work_s: float
     named: tuple[tuple[FusionPlan, Chain], ...] = ()
     settled: bool = False
+    guess: FusionPlan = ()
 
 
 _LOST_GAIN = 0.02
@@ -264,7 +267,7 @@ def _take_turns(
     work, plans = arcs.work, search.search_plans()
     limit = arcs.listed.params.narrow_fraction * seconds / 2
     last, spent = next(paths), [0.0, 0.0]
-    yield last
+    yield last._replace(guess=search.guess)
     while min(spent) < limit:
         # Plans first: they take time to schedule.
         turn = int(spent[1] <= spent[0])

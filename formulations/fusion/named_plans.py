@@ -22,11 +22,14 @@ class NamedPlans(FusionPlanTrials):
     ----------
     named
         Those to try, with the costs and mappings of their programs.
+    guess
+        One to try before these: its programs are not solved yet.
     """
 
     def __init__(self, tileable: TileableGraph, request: Request, begun: float) -> None:
         super().__init__(tileable, request, begun)
         self.named: dict[FusionPlan, Chain] = {}
+        self.guess: FusionPlan = ()
         self._programs: dict[FusionPlan, float] = {}
         self._above = 1.0
 
@@ -35,6 +38,11 @@ class NamedPlans(FusionPlanTrials):
 
         Return whether there was one. ``likely``: only one that probably is.
         """
+        if self.guess:
+            fusion_plan, self.guess = self.guess, ()
+            if STEP_S * self.size_of(fusion_plan) <= self.end - self.clock:
+                self.attempt(fusion_plan)
+                return True
         while self.named:
             fusion_plan = min(self.named, key=self._expect)
             least = self._expect(fusion_plan) if likely else self.named[fusion_plan].least

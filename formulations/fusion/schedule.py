@@ -279,6 +279,7 @@ class _Search(NamedPlans):
         if news.proof is not None:
             self.proof = news.proof
         self.named |= news.named
+        self.guess = news.guess or self.guess
         self.settled |= news.settled
 
     def stop(self) -> bool:

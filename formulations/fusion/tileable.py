@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -127,6 +127,8 @@ class Listed:
         self.patterns: Mapping[int, Sequence[UsePattern]] = {}
         self._range, self._of_fused_group = range(self.count), False
         self._uses: dict[tuple[int, int], tuple[Use, ...]] = {}
+        self._forms: dict[int, object] = {}
+        self._of_form: dict[object, tuple[Use, ...]] = {}
         self._figures: dict[tuple[str, int], tuple[Floats, Floats]] = {}
         self._alike: dict[object, int] = {}
         self._kinds: dict[tuple[int, int], int] = {}
@@ -237,11 +239,38 @@ class Listed:
         if known is not None:
             return known
         operation = self.tileable.operations[at]
+        # Equal operations share their mappings, which live as long as the graph.
+        key = (id(operation.mappings[micro_batches]), micro_batches > 1, self._form(at))
+        found = self._of_form.get(key)
+        if found is None:
+            found = self._of_form[key] = tuple(self._new_uses(at, micro_batches))
+        tensors = operation.uses(0)
+        if tensors != tuple([use.tensor for use in found]):
+            found = tuple([replace(use, tensor=t) for use, t in zip(found, tensors, strict=True)])
+        self._uses[at, micro_batches] = found
+        return found
+
+    def _form(self, at: int) -> object:
+        """Return the same for operations whose operands are used alike, in any mapping."""
+        form = self._forms.get(at)
+        if form is None:
+            operation = self.tileable.operations[at]
+            first, later = operation.uses(0), operation.uses(1)
+            figures = [
+                (t in operation.reads, t in operation.writes, self.live_after(t, at)) for t in first
+            ]
+            cut = [t in operation.cut for t in first]
+            form = (*figures, *cut, *map(first.index, later))
+            self._forms[at] = form
+        return form
+
+    def _new_uses(self, at: int, micro_batches: int) -> Iterator[Use]:
+        operation = self.tileable.operations[at]
         each = operation.operands(micro_batches)
         first, later = each[0], each[-1]
         common = [own.operands for own in operation.common(micro_batches)]
-        found = tuple(
-            Use(
+        for place, (tensor, operand) in enumerate(first.items()):
+            yield Use(
                 tensor=tensor,
                 reads=tensor in operation.reads,
                 writes=tensor in operation.writes,
@@ -253,10 +282,6 @@ class Listed:
                 required_resident=operand.required_resident and later[tensor].required_resident,
                 choices=_choices([own[place] for own in common]),
             )
-            for place, (tensor, operand) in enumerate(first.items())
-        )
-        self._uses[at, micro_batches] = found
-        return found
 
     @property
     def micro_batches(self) -> list[int]:
@@ -289,7 +314,7 @@ class Listed:
         )
         listed._range, listed._of_fused_group = range(fused_group.begin, fused_group.end), True
         listed._uses, listed._figures, listed._alike, listed._kinds = {}, {}, {}, {}
-        listed.least_alone = {}
+        listed._forms, listed._of_form, listed.least_alone = {}, {}, {}
         return listed, found
 
     def allows(self, fused_group: FusedGroup) -> bool:
@@ -422,15 +447,14 @@ class Listed:
         """Return the same number for operations that are the same to programs, in so many tiles."""
         kind = self._kinds.get((at, count))
         if kind is None:
+            operation = self.tileable.operations[at]
             content = (
                 count,
                 # Equal operations share their mappings, which live as long as the graph.
-                id(self.tileable.operations[at].mappings.get(count)),
+                id(operation.mappings.get(count)),
                 bool(np.isfinite(self.cycles_of(count)[0][at])),
-                *(
-                    (*use.figures, self.sizes[use.tensor], self.ratios[use.tensor])
-                    for use in self.mappings(at, count)
-                ),
+                self._form(at),
+                *[(self.sizes[tensor], self.ratios[tensor]) for tensor in operation.uses(0)],
             )
             kind = self._kinds[at, count] = self._alike.setdefault(content, len(self._alike))
         return kind

@@ -13,7 +13,7 @@ others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import lcm
@@ -76,6 +76,9 @@ class TileableGraph:
         default_factory=dict, init=False, compare=False, repr=False
     )
     _fitting: dict[tuple[int, int], bool] = field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
+    _needed: dict[object, tuple[TileMappings, list[int]]] = field(
         default_factory=dict, init=False, compare=False, repr=False
     )
 
@@ -360,23 +363,25 @@ class TileableGraph:
         mappings = operation.mappings.get(micro_batches)
         if mappings is None:
             return False
-        needed = list[int]()
-        for fusion_tile in range(min(micro_batches, 2)):  # the second stands for all later ones
-            sizes = [
-                self.tensors[t].size_bytes // (micro_batches if t in operation.cut else 1)
-                for t in operation.uses(fusion_tile)
-            ]
-            needed.append(
-                min(
-                    sum(
-                        size
-                        for size, each in zip(sizes, mapping.operands, strict=True)
-                        if each.required_resident
-                    )
-                    + machine.pages(mapping.scratch_bytes) * machine.page_bytes
-                    for mapping in mappings.of_tile(fusion_tile)
-                )
+        sizes = [
+            tuple(
+                [
+                    self.tensors[t].size_bytes // (micro_batches if t in operation.cut else 1)
+                    for t in operation.uses(fusion_tile)
+                ]
             )
+            for fusion_tile in range(min(micro_batches, 2))  # the second stands for all later ones
+        ]
+        # Equal operations share their mappings.
+        key = (id(mappings), *sizes)
+        known = self._needed.get(key)
+        if known is None or known[0] is not mappings:  # of another process
+            needed = [
+                min([_count_bytes(machine, each, own) for each in mappings.of_tile(fusion_tile)])
+                for fusion_tile, own in enumerate(sizes)
+            ]
+            known = self._needed[key] = mappings, needed
+        needed = known[1]
         free = machine.spm_pages * machine.page_bytes
         if micro_batches > self.batch:
             # Stripes are uneven, and only their sum is known: compare the mean.
@@ -439,6 +444,14 @@ class TileableGraph:
             for stripe in stripes:
                 for at, rows in zip(every, stripe, strict=True):
                     yield Origin(at, fusion_tile, fused_group.micro_batches, rows)
+
+
+def _count_bytes(machine: Machine, mapping: OpMapping, sizes: Sequence[int]) -> int:
+    """Return the bytes of required-resident operands and scratch."""
+    resident = [
+        size for size, each in zip(sizes, mapping.operands, strict=True) if each.required_resident
+    ]
+    return sum(resident) + machine.pages(mapping.scratch_bytes) * machine.page_bytes
 
 
 _last: list[tuple[ReferenceType[Problem], TileableGraph]] = []

@@ -12,7 +12,7 @@ from time import monotonic, sleep
 import pytest
 
 import spmopt
-from formulations.fusion.bounding import BoundingTask, BoundSearch, News
+from formulations.fusion.bounding import BoundingTask, BoundSearch, News, improve
 from formulations.fusion.paths import CheapestFusionPlan, FusedGroupArcs
 from formulations.fusion.schedule import _Search
 from formulations.fusion.tileable import Listed
@@ -201,3 +201,17 @@ def test_the_search_goes_on_where_the_process_of_the_bound_dies(
     assert "the solver's process ended by" in note
     assert len(need(result.fused).fusion_plan) >= 1
     assert need(result.fusion_bound) <= need(result.value) < whole
+
+
+def test_a_guess_is_told_before_the_programs_of_any_fusion_plan() -> None:
+    tileable = tileable_graph_of(lowered("Relu", 8))
+    fusion_space = tileable.fusion_space()
+    news = improve(BoundingTask(tileable, MAKESPAN, fusion_space))
+    told = next(each for each in news if each.guess or each.named)
+    assert told.guess
+    assert not told.named
+    assert not tileable.outside(fusion_space, told.guess)
+    tileable.require(told.guess)
+    # Its programs are solved first.
+    named = next(each.named for each in news if each.named)
+    assert named[0][0] == told.guess

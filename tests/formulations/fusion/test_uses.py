@@ -5,6 +5,7 @@ Bounds that hold for all fusion plans.
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 
 import pytest
@@ -23,6 +24,7 @@ from spmopt.core.machine import Machine
 from spmopt.core.objective import objective_named
 from spmopt.core.operation import REQUIRED_RESIDENT, STREAMED, Operand, OpMapping
 from spmopt.core.problem import Tensor
+from spmopt.frontends.networks import load_network
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.tileable import tileable
 from spmopt.hardware.machines import load_machine
@@ -180,3 +182,17 @@ def test_bytes_that_come_and_go_in_any_case_are_all_where_everything_fits(
         assert least <= value[1] * (1 + 1e-9)
         if name == "traffic" and not few:
             assert least >= value[0] * (1 - 1e-6)
+
+
+def test_operations_that_are_alike_share_their_uses_but_for_tensors() -> None:
+    graph = load_network("bert-tiny", batch=2, training=True)
+    found = tileable(graph, load_machine("small-npu"), mapper="choose")
+    for listed in Listed(
+        pickle.loads(pickle.dumps(found)), objective_named("time", found.machine)
+    ).axes:
+        for at, operation in enumerate(listed.tileable.operations):
+            for count in {*operation.mappings} & {*listed.micro_batches}:
+                alone = tuple(listed._new_uses(at, count))
+                assert listed.mappings(at, count) == alone, (listed.tileable.along, at, count)
+                own = replace(listed.tileable, operations=(operation,), others=())
+                assert own.fits(0, count) == listed.tileable.fits(at, count)

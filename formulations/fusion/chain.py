@@ -55,15 +55,14 @@ def chain(priced: Sequence[PricedFusedGroup], count: int) -> Chain:
     """
     number = np.concatenate([each.number for each in priced])
     coupled, row = np.unique(number, return_inverse=True)
-    if not coupled.size:
-        return Chain()
     program = _in_a_row(priced, row, coupled.size)
     answer = solve(program, options=OPTIONS, brief=True)
     if answer.status is not SolverStatus.OPTIMAL or answer.row_dual is None:
         return Chain(work_s=_SHARE * answer.work_s)
     duals, built = np.zeros(count), priced[0].program
     # What a row takes from the objective for a byte, the byte's dual value gives back.
-    duals[coupled] = -answer.row_dual[-coupled.size :] * built.dual
+    # A plan of one group has none.
+    duals[coupled] = -answer.row_dual[answer.row_dual.size - coupled.size :] * built.dual
     assert answer.primal is not None
     first, mappings = 0, dict[int, Shares]()
     for each in priced:

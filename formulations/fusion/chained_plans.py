@@ -111,7 +111,7 @@ class ChainedPlans(PricedArcs):
         if known is not None:
             return known
         priced, size = list[PricedFusedGroup](), 0
-        for fused_group in fusion_plan if self.duals.count else ():
+        for fused_group in fusion_plan:
             priced.append(self._program_of(fused_group))
             size += priced[-1].size
             if len(priced) % _BETWEEN == 0:

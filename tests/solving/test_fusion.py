@@ -364,3 +364,16 @@ def test_residency_that_runs_after_fusion_is_no_better(monkeypatch: pytest.Monke
     monkeypatch.setattr("spmopt.solving.solver.run_each", run_each)
     found, _ = compare(problem, ["fusion", "residency"], request(tolerance=1e-2))
     assert found.value == listed.value
+
+
+def test_all_operations_in_one_group_move_every_byte_once() -> None:
+    """A plan of one group has no boundary; there are too many plans to try all."""
+    b = GraphBuilder("chain")
+    x = b.add("MatMul", [b.input("x", (256, 64)), b.weight("w", (64, 256))])
+    for operator in ("Relu", "Sigmoid", "Tanh", "Exp"):
+        x = b.add(operator, [x])
+    graph = b.finish([b.add("MatMul", [x, b.weight("v", (256, 16))])])
+    problem = spmopt.lower(graph, spmopt.machine("small-npu", spm="112KiB"))
+    found = spmopt.solve(problem, fusion="all", objective="traffic", time_limit=20).result
+    assert found.status is Status.OPTIMAL
+    assert found.value == 4 * (256 * 64 + 64 * 256 + 256 * 16 + 256 * 16)

@@ -120,3 +120,23 @@ def test_groups_without_dual_values_take_the_best_mean_of_their_bounds(
         assert bound >= least * (1 - 1e-9) - 1e-9, seed
         raised += bound > least * 1.001
     assert raised
+
+
+def test_a_plan_of_one_group_costs_what_its_program_does() -> None:
+    compared = 0
+    for seed in some(range(60)):
+        _, _, figures = drawn(seed, most=5, mappings=1 + seed % 2)
+        search = Agreement(FusedGroupArcs(figures, float(figures.capacity), split=True))
+        for way in range(len(figures.ways)):
+            group = figures.fused_group(0, figures.count, way)
+            can = np.isfinite(figures.of(group).cycles(group.micro_batches)).all()
+            if can and figures.allows(group):
+                priced = search._program_of(group)
+                priced.solve(np.zeros(search.duals.count))
+                found = run_to_its_end(search._agree_along((group,)))
+                assert found.duals is not None
+                assert not found.duals.any()
+                assert found.least == pytest.approx(priced.value)
+                assert search.plans
+                compared += 1
+    assert compared > share(20)

@@ -23,7 +23,8 @@ from formulations.fusion.boundaries import Boundaries, Inner
 from formulations.fusion.rows import OF_TIME, FusedGroupRows
 from formulations.fusion.shared_tensors import SharedTensors
 from formulations.fusion.steps import Amounts, Spans, Used, UseTable
-from formulations.fusion.tileable import REST, Listed, Use
+from formulations.fusion.tileable import REST, Listed
+from formulations.fusion.uses import Use
 from formulations.fusion.work import CALL_S, ENTRY_S, PROGRAM_S
 from formulations.solver.highs import Repeated, solve
 from formulations.solver.program import Floats, Program, SolverResult, SolverStatus

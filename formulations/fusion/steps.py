@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formulations.fusion.tileable import Use
+from formulations.fusion.uses import Use
 from formulations.solver.program import Floats
 from spmopt.core.table import Bools, Ints
 

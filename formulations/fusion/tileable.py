@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
+from formulations.fusion.uses import OperandUses, Use
 from formulations.solver.program import Floats
 from spmopt.core.compression import ratios_of
 from spmopt.core.fusion.fused_groups import FusedGroup
@@ -16,7 +16,7 @@ from spmopt.core.fusion.fusion_space import FusionSpace, Way
 from spmopt.core.fusion.stripe_bounds import Striped, UsePattern, follow
 from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.core.objective import Objective
-from spmopt.core.operation import Operand, OpMapping
+from spmopt.core.operation import OpMapping
 from spmopt.core.params import DEFAULTS, FusionParams
 
 READ, REST = -1, -2
@@ -29,41 +29,6 @@ _LIFE = 8
 boundaries: ResNet-50 training has 55,000 such dual values of all tensors written, and 5,000 of
 tensors soon dead; these raise its bound on 24 MB from 59.98 to 60.18 ms in 7 s, those never in a
 minute."""
-
-
-@dataclass(frozen=True, slots=True)
-class Use:
-    """How an operation uses a tensor.
-
-    Attributes
-    ----------
-    reads, writes
-        Of a sum: whether its first fusion tile reads it.
-    live_after
-        Whether the contents are needed later.
-    shared
-        Whether all fusion tiles share it.
-    choices
-        Fetches, and whether it is required resident, in each mapping that all fusion tiles choose
-        among; none where these do not differ.
-    """
-
-    tensor: int
-    reads: bool
-    writes: bool
-    live_after: bool
-    shared: bool
-    fetches: int
-    required_resident: bool
-    choices: tuple[tuple[int, bool], ...] = ()
-
-    @property
-    def figures(self) -> tuple[object, ...]:
-        """All of it but the tensor."""
-        return (
-            *(self.reads, self.writes, self.live_after, self.shared),
-            *(self.fetches, self.required_resident, self.choices),
-        )
 
 
 def has_stripes(tileable: TileableGraph, fusion_space: FusionSpace) -> bool:
@@ -126,9 +91,7 @@ class Listed:
         self.most_held = float(machine.most_moved) * self.capacity
         self.patterns: Mapping[int, Sequence[UsePattern]] = {}
         self._range, self._of_fused_group = range(self.count), False
-        self._uses: dict[tuple[int, int], tuple[Use, ...]] = {}
-        self._forms: dict[int, object] = {}
-        self._of_form: dict[object, tuple[Use, ...]] = {}
+        self._uses = OperandUses(self.tileable.operations, self.live_after)
         self._figures: dict[tuple[str, int], tuple[Floats, Floats]] = {}
         self._alike: dict[object, int] = {}
         self._kinds: dict[tuple[int, int], int] = {}
@@ -235,53 +198,7 @@ class Listed:
 
         By the operands of its mapping then.
         """
-        known = self._uses.get((at, micro_batches))
-        if known is not None:
-            return known
-        operation = self.tileable.operations[at]
-        # Equal operations share their mappings, which live as long as the graph.
-        key = (id(operation.mappings[micro_batches]), micro_batches > 1, self._form(at))
-        found = self._of_form.get(key)
-        if found is None:
-            found = self._of_form[key] = tuple(self._new_uses(at, micro_batches))
-        tensors = operation.uses(0)
-        if tensors != tuple([use.tensor for use in found]):
-            found = tuple([replace(use, tensor=t) for use, t in zip(found, tensors, strict=True)])
-        self._uses[at, micro_batches] = found
-        return found
-
-    def _form(self, at: int) -> object:
-        """Return the same for operations whose operands are used alike, in any mapping."""
-        form = self._forms.get(at)
-        if form is None:
-            operation = self.tileable.operations[at]
-            first, later = operation.uses(0), operation.uses(1)
-            figures = [
-                (t in operation.reads, t in operation.writes, self.live_after(t, at)) for t in first
-            ]
-            cut = [t in operation.cut for t in first]
-            form = (*figures, *cut, *map(first.index, later))
-            self._forms[at] = form
-        return form
-
-    def _new_uses(self, at: int, micro_batches: int) -> Iterator[Use]:
-        operation = self.tileable.operations[at]
-        each = operation.operands(micro_batches)
-        first, later = each[0], each[-1]
-        common = [own.operands for own in operation.common(micro_batches)]
-        for place, (tensor, operand) in enumerate(first.items()):
-            yield Use(
-                tensor=tensor,
-                reads=tensor in operation.reads,
-                writes=tensor in operation.writes,
-                live_after=self.live_after(tensor, at),
-                # In one tile nothing is shared: all tensors are whole to it.
-                shared=micro_batches > 1 and tensor not in operation.cut,
-                # Tiles may differ in their mappings; the least of them bounds all.
-                fetches=min(operand.fetches, later[tensor].fetches),
-                required_resident=operand.required_resident and later[tensor].required_resident,
-                choices=_choices([own[place] for own in common]),
-            )
+        return self._uses.of(at, micro_batches)
 
     @property
     def micro_batches(self) -> list[int]:
@@ -313,8 +230,8 @@ class Listed:
             name=self.fusion_space.name, micro_batches=(1, found.micro_batches)
         )
         listed._range, listed._of_fused_group = range(fused_group.begin, fused_group.end), True
-        listed._uses, listed._figures, listed._alike, listed._kinds = {}, {}, {}, {}
-        listed._forms, listed._of_form, listed.least_alone = {}, {}, {}
+        listed._uses = OperandUses(tileable.operations, listed.live_after)
+        listed._figures, listed._alike, listed._kinds, listed.least_alone = {}, {}, {}, {}
         return listed, found
 
     def allows(self, fused_group: FusedGroup) -> bool:
@@ -453,7 +370,7 @@ class Listed:
                 # Equal operations share their mappings, which live as long as the graph.
                 id(operation.mappings.get(count)),
                 bool(np.isfinite(self.cycles_of(count)[0][at])),
-                self._form(at),
+                self._uses.form(at),
                 *[(self.sizes[tensor], self.ratios[tensor]) for tensor in operation.uses(0)],
             )
             kind = self._kinds[at, count] = self._alike.setdefault(content, len(self._alike))
@@ -519,9 +436,3 @@ class Listed:
                 mappings = self.tileable.operations[at].mappings[micro_batches]
                 first[at], later[at] = figure(mappings.first), figure(mappings.later)
         return first, later
-
-
-def _choices(operands: list[Operand]) -> tuple[tuple[int, bool], ...]:
-    """Return the figures of an operand in some mappings, if these differ."""
-    found = tuple((each.fetches, each.required_resident) for each in operands)
-    return found if len(set(found)) > 1 else ()

@@ -261,10 +261,13 @@ class Product:
             elements = self.dimensions[p] * self.dimensions[q] * self.slices[k]
             # In lowest terms: a tile's bytes times all elements would exceed 64 bits at 5 GB.
             shared = gcd(window.stepped_bytes, elements)
+            whole, elements = window.stepped_bytes // shared, elements // shared
+            # Of odd numbers that still do, as of int4, a tile has a millionth more at most.
+            bits = max((whole * elements).bit_length() - 60, 0) // 2
             term = _Term(
                 sides=(p, q),
-                whole=window.stepped_bytes // shared,
-                elements=elements // shared,
+                whole=-(-whole >> bits),
+                elements=elements >> bits,
                 lines=self.lines[k] if self.positions >= 0 else 0,
                 across=across,
                 parts=self.dimensions[across] * self.slices[k],

@@ -125,6 +125,21 @@ def room_of(shape: Product, tile: Sequence[int], kept: int, copies: int) -> int:
     return total
 
 
+@pytest.mark.parametrize("shape", [(100_003, 90_001, 100_003), (300_001, 64_001, 300_007)])
+def test_of_odd_numbers_of_int4_too_they_have_the_room_of_their_elements(shape: Shape) -> None:
+    own = load_machine("tpuv4i")
+    sizes = [(shape[p] * shape[q] + 1) // 2 for p, q in ((0, 1), (1, 2), (0, 2))]
+    gemm = Gemm(m=shape[0], k=shape[1], n=shape[2])
+    tensors = ProductTensors(gemm, [0, 1], [2], sizes, maps={})
+    for tile in ([700, 1, 900], [20_000, 1, 3_000], [64_000, 1, 60_001]):
+        # An element is half a byte: of C, which is kept, and of a row of A and of B.
+        least = sum(tile[p] * tile[q] for p, q in ((0, 1), (1, 2), (0, 2)))
+        found = int(tensors.product.buffers(tile, 2))
+        assert least <= found <= 1.000001 * least + 6
+    room = own.spm_pages * own.page_bytes
+    assert all(0 < each.scratch_bytes <= room for each in other_tilings(tensors, own))
+
+
 @given(st.data())
 def test_many_tiles_take_the_room_of_each(data: st.DataObject) -> None:
     """Arrays against one tile: of feature maps with lines, in slices, with windows or without."""

@@ -192,7 +192,7 @@ def test_operations_that_are_alike_share_their_uses_but_for_tensors() -> None:
     ).axes:
         for at, operation in enumerate(listed.tileable.operations):
             for count in {*operation.mappings} & {*listed.micro_batches}:
-                alone = tuple(listed._new_uses(at, count))
+                alone = tuple(listed._uses.alone(at, count))
                 assert listed.mappings(at, count) == alone, (listed.tileable.along, at, count)
                 own = replace(listed.tileable, operations=(operation,), others=())
                 assert own.fits(0, count) == listed.tileable.fits(at, count)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache
 from threading import Thread
 from time import monotonic
 
@@ -369,6 +370,7 @@ def _without_columns(program: Program) -> SolverResult:
     )
 
 
+@cache
 def _name() -> str:
     return f"HiGHS {_new().version()}"
 

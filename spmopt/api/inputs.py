@@ -280,7 +280,7 @@ def machine(
     clock
         Clock frequency, e.g. 1545MHz.
     page
-        Page size of the scratchpad, e.g. 4KiB.
+        Page size of the scratchpad, e.g. 4KiB: the default from 512 KiB on, below that less.
     dma_setup
         Start-up time of a DMA command, in cycles.
     duplex

@@ -24,6 +24,7 @@ from spmopt.hardware.settings import (
     TYPED,
     Setting,
     Settings,
+    default_page,
     from_folder,
     from_settings,
     join_banks,
@@ -145,6 +146,9 @@ def override(machine: Machine, overrides: Settings) -> Machine:
     banks = () if BANK in overrides else machine.banks
     # Banks of unknown technologies have no text: keep them aside as records.
     base = to_settings(replace(machine, banks=()))
+    if machine.page_bytes == default_page(machine.spm_bytes):
+        # Nobody chose it: it follows the scratchpad.
+        del base["page"]
     if BANK in overrides:
         # With banks before, the leakage is that of all else, and stays.
         gone = SCRATCHPAD if machine.banks else (*SCRATCHPAD, "energy.leakage_w")

@@ -178,6 +178,9 @@ OF_BANKS = ("energy.spm_read_pj_per_byte", "energy.spm_write_pj_per_byte")
 """Settings of banks, absent from a machine that has some."""
 SCRATCHPAD = ("spm", "technology", "banks")
 """Settings of a scratchpad without banks."""
+_PAGE, _PAGES, _SMALLEST_PAGE = 4096, 128, 64
+"""Bytes of a page that a machine does not say; pages that a small scratchpad has at least, since
+each tensor leaves half of one free; and bytes of a page at least, a short burst of the DRAM."""
 _DOTTED: Mapping[str, Kind] = {
     f"{table}.{field}": kind for table, kinds in _TABLES.items() for field, kind in kinds.items()
 }
@@ -242,6 +245,11 @@ def from_settings(settings: Settings, where: str) -> Machine:
     return _with_memory(read, _bare(read))
 
 
+def default_page(spm_bytes: int) -> int:
+    """Return the bytes of a page of a machine that says none: a power of two."""
+    return min(_PAGE, 1 << max(spm_bytes // _PAGES, _SMALLEST_PAGE).bit_length() - 1)
+
+
 def _with_banks(settings: Settings, where: str) -> Machine:
     for key in (key for key in SCRATCHPAD if key in settings):
         raise InputError(f"{where}: {key}: banks make up the scratchpad; leave one of them out")
@@ -263,7 +271,9 @@ def _bare(read: Reader) -> Machine:
         for table, kinds in _TABLES.items()
         if table not in _OPTIONAL_TABLES or any(key.startswith(f"{table}.") for key in read.table)
     }
-    own: dict[str, Any] = {field: read.setting(key, kind) for key, (field, kind) in _OWN.items()}
+    given = [key for key in _OWN if key != "page" or key in read.table]
+    own: dict[str, Any] = {_OWN[key][0]: read.setting(key, _OWN[key][1]) for key in given}
+    own.setdefault("page_bytes", default_page(own["spm_bytes"]))
     listed = read.text(BYPASS).split(",") if BYPASS in read.table else ()
     bypass = read_bypass(listed, f"{read.where}: {BYPASS}")
     compression = _compression(read)

@@ -36,7 +36,7 @@ def refused(ran: Ran, code: int = 2) -> str:
         (f"solve {SMALL} --machine rtx2080", "did you mean rtx2080ti?"),
         (f"solve {SMALL} --spm 0", "must be greater than 0; write for example 24MB"),
         ("solve nothing", "(a file must end in .onnx or .pt2, a stored problem in .json)"),
-        (f"solve {SMALL} --spm 1kB", "smaller than one page"),
+        (f"solve {SMALL} --spm 50B", "smaller than one page"),
         (f"solve {SMALL} --set spm", "write --set NAME=VALUE"),
         (
             f"solve {SMALL} --machine /",

@@ -64,7 +64,7 @@ def test_remarks_are_printed_again_afterwards(result: Path, run: Run) -> None:
 
 
 def test_errors_are_printed(result: Path, run: Run) -> None:
-    ran = run(f"solve {SMALL} --spm 1kB --quiet")
+    ran = run(f"solve {SMALL} --spm 50B --quiet")
     assert ran.code == 2
     assert ran.out == ""
     assert ran.err.startswith("error: ")

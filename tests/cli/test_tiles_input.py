@@ -81,7 +81,11 @@ def test_bad_input_gets_one_line(run: Run, line: str, said: str) -> None:
             "--tile 512x512x512 --jobs 1",
             "line 5: layer b: tiles of m 512, k 512, n 512 need ",
         ),
-        ("a,4,4,4,\n", "--spm 4096B --jobs 1", "line 2: layer a: no tile fits in half of the SPM"),
+        (
+            "a,4,4,4,\n",
+            "--spm 4096B --page 4KiB --jobs 1",
+            "line 2: layer a: no tile fits in half of the SPM",
+        ),
         (
             "a,4,4,4,\nb,99999999999,4,3,\n",
             "",

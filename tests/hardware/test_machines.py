@@ -154,7 +154,7 @@ FILES = {
     "spm = '4KiB'\n" + RATES + "dma_setup = -1": "0 or more",
     "spm = '4KiB'\n" + RATES + "[energy]\nmac_pj = inf": "0 or more",
     "spm = '4KiB'\n" + RATES + "source = 3": "a text in quotes",
-    "spm = '4kB'\n" + RATES: "smaller than one page",
+    "spm = '40B'\n" + RATES: "smaller than one page",
 }
 
 
@@ -261,3 +261,34 @@ def test_reuse_of_an_array_is_said_only_where_it_is_on() -> None:
     assert override(on, {"array.reuse": False}) == machine
     with pytest.raises(InputError, match=r"array.reuse: which bank .* is not modeled"):
         override(on, {"bank": "1MB:nvsim-sram,1MB:nvsim-stt"})
+
+
+@pytest.mark.parametrize(
+    ("size", "page"),
+    [
+        ("2KiB", 64),
+        ("24KiB", 128),
+        ("100KiB", 512),
+        ("384KiB", 2048),
+        ("511KiB", 2048),
+        ("512KiB", 4096),
+        ("2MiB", 4096),
+    ],
+)
+def test_pages_that_nobody_chose_follow_the_scratchpad(size: str, page: int) -> None:
+    for name in ("ethos-u65", "small-npu"):
+        assert load_machine(name, {"spm": size}).page_bytes == page
+    small = override(load_machine("ethos-u65", {"spm": "4KiB"}), {"spm": size})
+    assert small.page_bytes == page
+
+
+def test_a_page_that_somebody_chose_stays() -> None:
+    chosen = load_machine("small-npu", {"spm": "64KiB", "page": "4KiB"})
+    assert chosen.page_bytes == 4096
+    assert override(chosen, {"spm": "32KiB"}).page_bytes == 4096
+    assert override(chosen, {"clock": "2GHz"}).page_bytes == 4096
+
+
+def test_pages_of_banks_follow_their_sum() -> None:
+    machine = load_machine("small-npu", {"bank": "32KiB:nvsim-sram,96KiB:nvsim-stt"})
+    assert machine.page_bytes == 1024

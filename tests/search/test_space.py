@@ -76,7 +76,7 @@ BAD_FIELDS = [
     ({"energy.mac_pj": {"low": 0, "high": 1, "log": True}}, "a logarithm needs more than 0"),
     ({"technology": {"low": "a", "high": "b"}}, "technology is no number; list its choices"),
     ({"technology": ["nvsim-sran", "nvsim-x"]}, "no technology called 'nvsim-sran'"),
-    ({"spm": ["1kB", "2kB"]}, "smaller than one page"),
+    ({"spm": ["50B", "60B"]}, "smaller than one page"),
     ({"array.dataflow": ["os", "xs"], "array.rows": [4, 0], "array.columns": 4}, ""),
     ({"spm": "1MB"}, "nothing to choose; give a field in [space] several values"),
 ]

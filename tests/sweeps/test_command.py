@@ -186,7 +186,7 @@ def test_a_sweep_that_failed_leaves_nothing(run: Run, tmp_path: Path) -> None:
         ("none.json", "none.json: cannot be read (No such file"),
         ("bert-tiny --spm 3MB:1MB:1MB", "spm '3MB:1MB:1MB': 1MB is less than 3MB"),
         ("bert-tiny --spm 1MB:3MB", "spm '1MB:3MB': write a range as START:STOP:STEP"),
-        ("bert-tiny --spm 1kB:9kB:1kB", "smaller than one page"),
+        ("bert-tiny --spm 50B:90B:10B", "smaller than one page"),
         ("bert-tiny --batch two", "batch 'two': not a whole number"),
         ("bert-tiny --jobs 0", "--jobs 0: must be at least 1"),
         ("bert-tiny --tolerance nan", "--tolerance nan: must be a number, 0 or more"),

@@ -146,6 +146,7 @@ class BoundSearch:
         self.unfit = False
         self._tell, self._learn, self._stop, self._note = tell, learn, stop, note
         self._waiting, self._heard, self._ended = deque[News](), start_s, False
+        self._start_s = start_s
         self._here, self._task = not apart, (task, seconds, proofs, start_s)
         if apart:
             stripes = task.fusion_space.stripes
@@ -181,6 +182,11 @@ class BoundSearch:
         news = self._waiting.popleft()
         self._take(news)
         return _report_at(news.work_s)
+
+    @property
+    def spent_s(self) -> float:
+        """Counted seconds of the search so far; infinite once it has ended."""
+        return inf if self._ended else self._heard - self._start_s
 
     def finish(self, enough: Callable[[float], bool]) -> None:
         """Report results until ``enough``, asked of counted seconds; then end."""

@@ -18,6 +18,7 @@ import numpy as np
 from formulations.fusion.bounding import BoundingTask, BoundSearch, News, Values
 from formulations.fusion.chained_plans import single_operations
 from formulations.fusion.named_plans import NamedPlans
+from formulations.fusion.neighbors import Neighborhood
 from formulations.fusion.paths import FusedGroupArcs
 from formulations.fusion.shortest_paths import SparseArcs
 from formulations.fusion.tileable import Listed, has_stripes
@@ -111,6 +112,10 @@ class _Search(NamedPlans):
         self.bounding: BoundSearch | None = None
         self._bounding_since = begun
         self._waiting: list[tuple[Values, Values]] = []
+        self._around: FusionPlan = ()
+        self._moved_s = 0.0
+        self._neighbors: Neighborhood | None = None
+        self._alone: FusedGroupArcs | None = None
 
     @cached_property
     def listed(self) -> Listed:
@@ -310,6 +315,8 @@ class _Search(NamedPlans):
                 if number > 1 and not self._in_any:
                     # The other half of the time is for the best plans in all mappings.
                     self.end = min(self.end, self.request.time_limit_s / 2)
+            elif number and self._attempt_neighbor():
+                continue
             elif self.settled and self.is_near and not finer:
                 self.finish()
                 finer = True
@@ -319,6 +326,30 @@ class _Search(NamedPlans):
                     break
                 if due < np.inf:
                     self.work.seconds = max(self.work.seconds, self._bounding_since + due)
+
+    def _attempt_neighbor(self) -> bool:
+        """Try a neighbor of the best fusion plan that may be better; return whether there was one.
+
+        Only of small graphs, of which the values of fused groups are known here, and for no longer
+        than the bound is searched, which names plans as well.
+        """
+        if self.arcs is None or not self.arcs.lengths.all or self.best is None:
+            return False
+        assert self.bounding is not None
+        if self._moved_s > self.bounding.spent_s / 2:
+            return False
+        if self._neighbors is None or self.best.fusion_plan != self._around:
+            self._alone = self._alone or FusedGroupArcs(self.listed, 0.0, self.work)
+            self._around = self.best.fusion_plan
+            self._neighbors = Neighborhood(self.arcs, self._alone, self._around)
+        begun, tried = self.work.seconds, False
+        while not tried:
+            fusion_plan = self._neighbors.next(float(self.best.value), self.stop)
+            if not fusion_plan:
+                break
+            tried = self.attempt(fusion_plan)
+        self._moved_s += self.work.seconds - begun
+        return tried
 
     def _try_all(self) -> None:
         """Try all fusion plans whose values are below the best schedule."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from formulations.fusion.known_mappings import KnownMappings
 from formulations.fusion.rows import Shares
-from formulations.fusion.work import PAGE_SHARE, PLAN_S, STEP_S
+from formulations.fusion.work import FIRST_STEP_S, PAGE_SHARE, PLAN_S, STEP_S
 from formulations.residency import page
 from formulations.residency.plain.search import is_small
 from spmopt.assemble.cost import residency_plan_value
@@ -34,8 +34,6 @@ _ROUNDED = 1e-9
 """Relative error of a bound in floating point, and more."""
 _ACCESSES = 8
 """Uses of parts of tensors that take as long as a step: operations have three or four operands."""
-_FEW_AT_LEAST = 8
-"""Of fusion plans that are refined: how many there is time for, however hard the first is."""
 
 
 def steps_of(fusion_plan: FusionPlan) -> int:
@@ -58,13 +56,14 @@ def _fusion_of(fusion_plan: FusionPlan) -> FusionPlan:
 
 @dataclass(frozen=True)
 class Found:
-    """A fusion plan, its problem, and its result."""
+    """A fusion plan, its problem, its result to a gap, and a bound on finer ones."""
 
     fusion_plan: FusionPlan
     problem: Problem
     outcome: Result
     value: Fraction
     gap: float
+    bound: float = -inf
 
 
 class FusionPlanTrials:
@@ -78,10 +77,12 @@ class FusionPlanTrials:
         The best fusion plan so far, with its schedule.
     found, latest
         The best few, the best first; the latest.
+    open
+        Few others that may be better once they are scheduled finer, the lowest bound first.
     bound
         Known lower bound on every fusion plan.
     few
-        Fusion plans are scheduled to the tolerance asked for: there are few.
+        All fusion plans may be tried: there are few.
     interrupted
         The time was too short for a fusion plan that may be better than the best.
     work
@@ -98,7 +99,7 @@ class FusionPlanTrials:
         self.tileable = self.searched = tileable
         self.request = request
         self.params = request.params.fusion
-        self.found: list[Found] = []
+        self.found, self.open = list[Found](), list[Found]()
         self.latest: Found | None = None
         self.bound, self.few, self.interrupted = 0.0, False, False
         self.work, self.begun = request.work, begun
@@ -158,18 +159,20 @@ class FusionPlanTrials:
         fusion_plan: FusionPlan,
         gap: float | None = None,
         mappings: Mapping[int, Shares] | None = None,
-    ) -> None:
+    ) -> bool:
         """Schedule a fusion plan that was not yet, to a gap; keep it if better than the best.
+
+        Return whether it was one to schedule.
 
         The gap is coarse where none is given. ``mappings``: by operation, of those to begin with.
         """
         request = self.request
         if not fusion_plan or _fusion_of(fusion_plan) in self._tried:
-            return
+            return False
         left, steps = self.end - self.clock, self.size_of(fusion_plan)
         if self.best is not None and not self.fits(fusion_plan):
             self.interrupted = True
-            return
+            return False
         gap = self.params.coarse_gap if gap is None else gap
         if STEP_S * steps > left / 2:
             gap = max(gap, self.params.rough_gap)
@@ -178,43 +181,47 @@ class FusionPlanTrials:
         try:
             problem, origins = self.searched.problem(fusion_plan)
         except InputError:
-            return  # groups that are legal, but cut a tensor along two axes into parts of bytes
+            return False  # legal groups, which cut a tensor along two axes into parts of bytes
         first = self._known.first(problem, origins, mappings or {})
-        self.work.seconds += PLAN_S * steps
+        self.work.seconds += FIRST_STEP_S + PLAN_S * steps
         asked = replace(
             self._while_better(),
-            tolerance=max(0.0 if self.few else gap, request.tolerance),
+            tolerance=max(gap, request.tolerance),
             start=None,
             others=(),
         )
-        seconds = left / _FEW_AT_LEAST if self.few else left
-        # Programs of stripes promise more than there is: too often for a second look.
-        closer = not in_stripes(fusion_plan)
-        found = self.schedule_all(problem, asked, seconds, first, refined=self.few, closer=closer)
+        rounded = self.schedule_all(problem, asked, left, first, refined=False)
         self._rate = max(self._rate, (self.clock - since) / steps)
-        if found is None or found.residency_plan is None:
-            return
+        found = Result() if rounded is None else rounded.result
+        if rounded is None or found.residency_plan is None:
+            return True
         self._known.learn(problem, origins, found.residency_plan)
         value = residency_plan_value(problem, found.residency_plan, request.objective)
         if self.best is None or value < self.best.value:
             request.report_incumbent(value=value)
-        self.latest = Found(fusion_plan, problem, found, value, gap)
+        self.latest = Found(fusion_plan, problem, found, value, gap, rounded.bound)
         self._keep(self.latest)
+        return True
 
     def _keep(self, new: Found) -> None:
-        others = [each for each in self.found if each.fusion_plan != new.fusion_plan]
+        known = [each for each in (*self.found, *self.open) if each.fusion_plan != new.fusion_plan]
         # Stable, so that of equal ones the first remains the best.
-        self.found = sorted([*others, new], key=lambda each: each.value)[: self.params.finalists]
+        ranked, most = sorted([*known, new], key=lambda each: each.value), self.params.finalists
+        self.found, others = ranked[:most], ranked[most:]
+        undecided = [each for each in others if self._is_undecided(each)]
+        self.open = sorted(undecided, key=lambda each: each.bound)[:most]
 
     def finish(self) -> Found | None:
         """Schedule the best few plans to the tolerance asked for, in the time that is left.
 
         Rounded schedules rank plans that differ by little wrongly.
         """
-        finalists = self.found
+        finalists = [*self.found, *self.open]
         for number, plan in enumerate(finalists):
             if self.gap <= self.request.tolerance or self.request.stop():
                 break
+            if self.best is not None and plan.bound >= self.best.value:
+                continue
             left = self.request.time_limit_s - self.clock
             if left <= 0 and not self._in_any:
                 break
@@ -247,8 +254,9 @@ class FusionPlanTrials:
                 others=(),
             )
             left = seconds - (self.clock - began)
-            finer = self.schedule_all(plan.problem, again, left, refined=True, counted=True)
-            if finer is not None and finer.residency_plan is not None:
+            found = self.schedule_all(plan.problem, again, left, refined=True)
+            finer = Result() if found is None else found.result
+            if finer.residency_plan is not None:
                 value = residency_plan_value(plan.problem, finer.residency_plan, request.objective)
                 kept = finer.residency_plan if value <= plan.value else plan.outcome.residency_plan
                 outcome = replace(finer, residency_plan=kept)
@@ -263,47 +271,35 @@ class FusionPlanTrials:
         first: Ints | None = None,
         *,
         refined: bool,
-        counted: bool = False,
-        closer: bool = True,
-    ) -> Result | None:
+    ) -> page.Rounded | None:
         """Schedule a problem in about so many seconds; None if that cannot be.
 
         ``first`` (n,): mappings to begin with; ``refined``: by the plain model too, not only by a
-        rounded optimum in bytes; ``counted``: in whole cycles in the end; ``closer``: so where
-        rounding leaves open whether it is better than the best.
+        rounded optimum in bytes.
         """
         work = Work()
         phase = replace(request, work=work).phase(max(seconds / PAGE_SHARE, 0.0))
         try:
             rounded = page.round_columns(problem, phase, coarse=not refined, first=first)
-            found, undecided = rounded.result, closer and self._is_undecided(problem, rounded)
-            if refined or undecided:
-                part = phase if refined else phase.phase(seconds / _FEW_AT_LEAST)
-                if not refined and problem.several_mappings:
-                    again = replace(part, start=found.residency_plan, duals=found.certificate)
-                    rounded = page.round_columns(problem, again)
-                # Of many plans only the last few are worth the last cycle.
-                found = page.refine(problem, part, rounded, counted=counted)
+            if refined:
+                rounded = replace(rounded, result=page.refine(problem, phase, rounded))
             better = self.best is None or rounded.bound < self.best.value
-            self.interrupted |= found.cut_short and better
-            return found
+            self.interrupted |= rounded.result.cut_short and better
+            return rounded
         except InfeasibleError:
             return None
         finally:
             self.work.seconds += PAGE_SHARE * work.seconds
 
-    def _is_undecided(self, problem: Problem, rounded: page.Rounded) -> bool:
+    def _is_undecided(self, plan: Found) -> bool:
         """Return whether a plan may be better than the best, though its rounded schedule is not.
 
         Where a scratchpad has few pages, rounding to whole ones loses more than plans differ by.
         """
-        if self.best is None or rounded.result.residency_plan is None:
+        if self.best is None or plan.gap <= self.request.tolerance:
             return False
-        open_ = rounded.bound < self.best.value <= rounded.value
-        return open_ and (
-            problem.several_mappings
-            or is_small(fitting_timeline(problem), self.request.params.residency)
-        )
+        small = is_small(fitting_timeline(plan.problem), self.request.params.residency)
+        return plan.bound < self.best.value and (plan.problem.several_mappings or small)
 
     def _while_better(self) -> Request:
         """Return a request that ends when the bound of a fusion plan is above the best value.

@@ -67,16 +67,13 @@ def schedule(problem: Problem, request: Request) -> Result:
     return refine(problem, request, round_columns(problem, request))
 
 
-def refine(problem: Problem, request: Request, rounded: Rounded, *, counted: bool = True) -> Result:
-    """Improve a plan by windows of the plain model, then by all of it where that is small.
-
-    ``counted``: cycles of all commands are counted in the end, where that is possible.
-    """
+def refine(problem: Problem, request: Request, rounded: Rounded) -> Result:
+    """Improve a plan by windows of the plain model, then by all of it where that is small."""
     plan = rounded.result.residency_plan
     is_open = rounded.gap > request.tolerance and not request.is_over()
     # The plain model runs the listed order.
     if is_open and plan is not None and other_order(plan.steps.operation) is None:
-        rounded = _Refinement(problem, request, plan, rounded, counted=counted).run()
+        rounded = _Refinement(problem, request, plan, rounded).run()
     return rounded.result
 
 
@@ -97,12 +94,10 @@ class _Refinement:
         request: Request,
         plan: ResidencyPlan,
         rounded: Rounded,
-        *,
-        counted: bool,
     ) -> None:
         self.problem, self.request, self.plan, self.best = problem, request, plan, rounded
         self.line: Timeline = timeline(problem, plan.steps)
-        self.least, self.counted = 0.0, counted
+        self.least = 0.0
         self.params = request.params.residency
 
     def run(self) -> Rounded:
@@ -144,7 +139,7 @@ class _Refinement:
 
     def _solve(self) -> None:
         """Solve the whole problem in pages, and with whole cycles where that pays."""
-        for families in plain.families_of(self.line, self.params, counted=self.counted):
+        for families in plain.families_of(self.line, self.params):
             request = replace(self.request, start=self.plan)
             found = plain.page_optimum(self.problem, request, self.line, families)
             if found is None:

@@ -26,6 +26,7 @@ from spmopt.core.fusion.fusion_space import FUSION_SPACES
 from spmopt.core.fusion.tileable_graph import source_graph, tileable_graph_of, whole
 from spmopt.core.graph import Graph
 from spmopt.core.objective import MAKESPAN, objective_named
+from spmopt.core.params import DEFAULTS
 from spmopt.core.problem import Problem
 from spmopt.core.result import End, Result, Status
 from spmopt.core.scheduler import Incumbent, Request
@@ -141,9 +142,9 @@ def test_covers_are_scheduled_once_and_as_long_as_they_may_be_best(
 
     def remember(
         trials: FusionPlanTrials, problem: Problem, asked: Request, *given_: Any, **options: Any
-    ) -> Result | None:
+    ) -> page.Rounded | None:
         outcome = given(trials, problem, asked, *given_, **options)
-        if not options.get("counted"):  # else it is the best once more, to a finer tolerance
+        if not options["refined"]:  # else it is the best once more, to a finer tolerance
             tried.append(problem)
             ended.extend([problem] if asked.stop() else [])
         return outcome
@@ -314,24 +315,25 @@ def test_a_plan_is_refined_whose_rounded_schedule_hides_what_it_is_worth(
 ) -> None:
     """Of 16 pages rounding lost 60 % of a plan that windows made the best of all."""
     tileable = tileable_graph_of(tight(convolution()))
-    trials = FusionPlanTrials(tileable, request(time_limit_s=600.0), 0.0)
+    params = replace(DEFAULTS, fusion=replace(DEFAULTS.fusion, finalists=1))
+    trials = FusionPlanTrials(tileable, request(time_limit_s=600.0, params=params), 0.0)
     trials.attempt(whole(tileable))
     best, refined = need(trials.best), list[Problem]()
+    promising, hopeless = (replace(best.problem, name=name) for name in ("promising", "hopeless"))
+    for at, (problem, bound) in enumerate(((promising, 0.9), (hopeless, 1.1))):
+        plan = (FusedGroup(begin=at, end=at + 1, micro_batches=2),)
+        own = replace(best, fusion_plan=plan, problem=problem, value=2 * best.value)
+        trials._keep(replace(own, bound=bound * float(best.value)))
+    assert [each.problem for each in trials.open] == [promising]
 
-    def refine(problem: Problem, *_: Any, **__: Any) -> Result:
+    def refine(problem: Problem, *_: Any) -> Result:
         refined.append(problem)
-        return replace(best.outcome, cut_short=True)
+        return best.outcome
 
     monkeypatch.setattr(page, "refine", refine)
-    for bound, value, is_open in ((0.9, 1.1, True), (1.1, 1.2, False), (0.9, 0.901, False)):
-        rounded = page.Rounded(
-            result=best.outcome, value=value * best.value, bound=float(bound * best.value)
-        )
-        monkeypatch.setattr(page, "round_columns", lambda *_, rounded=rounded, **__: rounded)
-        trials.schedule_all(best.problem, trials.request, 1.0, refined=False)
-        assert (bool(refined), trials.interrupted) == (is_open, is_open)
-        refined.clear()
-        trials.interrupted = False
+    trials.finish()
+    assert promising in refined
+    assert hopeless not in refined
 
 
 def test_without_tiles_the_bound_of_the_list_holds_too() -> None:

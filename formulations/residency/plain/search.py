@@ -86,13 +86,10 @@ def is_small(line: Timeline, params: ResidencyParams) -> bool:
     return count_cells(line) <= params.program_cells
 
 
-def families_of(
-    line: Timeline, params: ResidencyParams, *, counted: bool = True
-) -> tuple[Families, ...]:
+def families_of(line: Timeline, params: ResidencyParams) -> tuple[Families, ...]:
     """Return the programs that solve a small timeline, one after another."""
     exact = replace(FAMILIES, exact=True)
-    counted &= count_cells(line) <= params.exact_cells
-    return (FAMILIES, exact) if counted else (FAMILIES,)
+    return (FAMILIES, exact) if count_cells(line) <= params.exact_cells else (FAMILIES,)
 
 
 def relax(problem: Problem, request: Request, line: Timeline) -> Relaxed | None:

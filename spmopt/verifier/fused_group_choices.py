@@ -6,7 +6,6 @@ The claim and its proof are in :mod:`spmopt.verifier.fused_group_bound`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import floor
 from typing import NamedTuple
 
 from spmopt.core.compression import ratios_of
@@ -100,4 +99,6 @@ class Choices:
         more = fetches - use.fetches
         moved_in, moved_out = use.reads or use.live, use.writes and use.live
         moved = moved_in * duals.load[step] + moved_out * duals.store[step]
-        return more * floor(self._ratios[use.tensor] * moved)
+        ratio = self._ratios[use.tensor]
+        # Rounded down, in integers: there are millions of these.
+        return more * (ratio.numerator * moved // ratio.denominator)

@@ -70,14 +70,14 @@ def _changes(
 ) -> Iterator[tuple[FusionPlan, FusionPlan, float]]:
     """Yield groups of a plan, others in their place, and how far these are; some may not exist."""
     for one in fusion_plan:
-        yield from (((one,), (new,), far) for new, far in _tiled(arcs, one, one))
+        yield from (((one,), (new,), far) for new, far in _in_all_ways(arcs, one, one))
         yield from (
             ((one,), (replace(one, end=at), replace(one, begin=at)), 1.0)
             for at in range(one.begin + 1, one.end)
             if one.count > 1  # untiled groups are one problem, whatever their boundaries
         )
     for one, two in pairwise(fusion_plan):
-        yield from (((one, two), (new,), far) for new, far in _tiled(arcs, one, two))
+        yield from (((one, two), (new,), far) for new, far in _in_all_ways(arcs, one, two))
         yield from (
             ((one, two), (replace(one, end=at), replace(two, begin=at)), 1.0)
             for at in (one.end - 1, one.end + 1)
@@ -85,7 +85,7 @@ def _changes(
         )
 
 
-def _tiled(
+def _in_all_ways(
     arcs: FusedGroupArcs, one: FusedGroup, two: FusedGroup
 ) -> Iterator[tuple[FusedGroup, float]]:
     """Yield a group of the operations of two in all ways to tile it, by factors from both."""

@@ -184,7 +184,7 @@ class BoundSearch:
         return _report_at(news.work_s)
 
     @property
-    def spent_s(self) -> float:
+    def work_s(self) -> float:
         """Counted seconds of the search so far; infinite once it has ended."""
         return inf if self._ended else self._heard - self._start_s
 

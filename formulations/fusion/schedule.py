@@ -336,7 +336,7 @@ class _Search(NamedPlans):
         if self.arcs is None or not self.arcs.lengths.all or self.best is None:
             return False
         assert self.bounding is not None
-        if self._moved_s > self.bounding.spent_s / 2:
+        if self._moved_s > self.bounding.work_s / 2:
             return False
         if self._neighbors is None or self.best.fusion_plan != self._around:
             self._alone = self._alone or FusedGroupArcs(self.listed, 0.0, self.work)

@@ -30,8 +30,7 @@ class NamedPlans(FusionPlanTrials):
         super().__init__(tileable, request, begun)
         self.named: dict[FusionPlan, Chain] = {}
         self.guess: FusionPlan = ()
-        self._programs: dict[FusionPlan, float] = {}
-        self._above = 1.0
+        self._began, self._above = False, 1.0
 
     def attempt_named(self, *, likely: bool = True) -> bool:
         """Try the cheapest fusion plan that the search of the bound names, if it may be the best.
@@ -50,12 +49,12 @@ class NamedPlans(FusionPlanTrials):
                 return False
             found = self.named.pop(fusion_plan)
             # The first gains most; others that take long leave no time for better ones.
-            left = (self.end - self.clock) / (2 if self._programs else 1)
+            left = (self.end - self.clock) / (2 if self._began else 1)
             if STEP_S * self.size_of(fusion_plan) > left:
                 continue
             self.attempt(fusion_plan, mappings=dict(found.mappings))
             if self.latest is not None and self.latest.fusion_plan == fusion_plan:
-                self._programs[fusion_plan] = found.least
+                self._began = True
                 if found.least > 0 and not in_stripes(fusion_plan):
                     above = float(self.latest.value) / found.least
                     self._above = min(self._above, above) if self._above > 1 else above
@@ -73,14 +72,7 @@ class NamedPlans(FusionPlanTrials):
         return self.named[fusion_plan].least * above * (1 + steps)
 
     @property
-    def is_near(self) -> bool:
-        """Whether a finer schedule of the best plan may gain more than any other plan.
-
-        Of stripes schedules remain above programs, however fine they are.
-        """
-        if self.best is None or self.best.fusion_plan not in self._programs:
-            return False
-        if in_stripes(self.best.fusion_plan):
-            return False
-        least = self._programs[self.best.fusion_plan]
-        return least - self.bound < float(self.best.value) - least
+    def another_promises_more(self) -> bool:
+        """Whether a named plan may be better than the best can be, however finely scheduled."""
+        best = None if self.best is None else self.best.bound
+        return best is not None and any(each.least < best for each in self.named.values())

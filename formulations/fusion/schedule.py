@@ -317,7 +317,9 @@ class _Search(NamedPlans):
                     self.end = min(self.end, self.request.time_limit_s / 2)
             elif number and self._attempt_neighbor():
                 continue
-            elif self.settled and self.is_near and not finer:
+            elif self.settled and self.another_promises_more:
+                self.attempt_named(likely=False)
+            elif self.settled and not finer:
                 self.finish()
                 finer = True
             else:

@@ -14,6 +14,7 @@ from spmopt.core.plugins import Registry
 from spmopt.core.units import Dimension, parse_quantity, si
 from spmopt.core.validation import exists, read_toml
 from spmopt.hardware.reader import FOLDER, no_toml, preset_files
+from spmopt.hardware.scratchpad import default_page
 from spmopt.hardware.settings import (
     BANK,
     BYPASS,
@@ -24,7 +25,6 @@ from spmopt.hardware.settings import (
     TYPED,
     Setting,
     Settings,
-    default_page,
     from_folder,
     from_settings,
     join_banks,
@@ -95,8 +95,14 @@ def load_machine(name_or_path: str, overrides: Settings | None = None) -> Machin
         No such machine or file, not TOML, or a setting that cannot be used.
     """
     known = None if name_or_path in preset_files("machine") else MACHINES.find(name_or_path)
+    if known is not None:
+        return override(known, overrides or {})
+    own = _own(name_or_path)
     # The file is checked by itself first, so that an error names its true origin.
-    return override(known or _read(_own(name_or_path), name_or_path), overrides or {})
+    machine = _read(own, name_or_path)
+    # A page that the file says stays, even if it is that of the size before.
+    page = {"page": own["page"]} if overrides and "page" in own else {}
+    return override(machine, {**page, **(overrides or {})})
 
 
 def _read(own: dict[str, Setting], name: str) -> Machine:

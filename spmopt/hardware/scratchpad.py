@@ -12,6 +12,10 @@ from spmopt.core.machine import Bank, Machine, SpmTechnology
 if TYPE_CHECKING:  # most machines name no technology
     from spmopt.hardware.technology import Basis, Technology
 
+_PAGE, _PAGES, _SMALLEST_PAGE = 4096, 128, 64
+"""Bytes of a page that a machine does not say; pages that a small scratchpad has at least, since
+each tensor leaves half of one free; and bytes of a page at least, a short burst of the DRAM."""
+
 
 def with_technology(
     machine: Machine,
@@ -99,6 +103,11 @@ class BankOf:
             )
 
 
+def default_page(spm_bytes: int) -> int:
+    """Return the bytes of a page of a machine that says none: a power of two."""
+    return min(_PAGE, 1 << max(spm_bytes // _PAGES, _SMALLEST_PAGE).bit_length() - 1)
+
+
 def with_banks(machine: Machine, banks: Sequence[BankOf]) -> Machine:
     """Return ``machine`` with a scratchpad of these banks, in the order of addresses.
 
@@ -115,10 +124,12 @@ def with_banks(machine: Machine, banks: Sequence[BankOf]) -> Machine:
     energy = replace(
         machine.energy, spm_read_pj_per_byte=0.0, spm_write_pj_per_byte=0.0, leakage_w=0.0
     )
-    memory = machine.memory
+    memory, spm_bytes = machine.memory, sum(each.spm_bytes for each in banks)
+    chosen = machine.page_bytes != default_page(machine.spm_bytes)
     return replace(
         machine,
-        spm_bytes=sum(each.spm_bytes for each in banks),
+        spm_bytes=spm_bytes,
+        page_bytes=machine.page_bytes if chosen else default_page(spm_bytes),
         dram_bytes_per_s=machine.dram_bytes_per_s if memory is None else memory.dram_bytes_per_s,
         energy=energy,
         memory=None,

@@ -31,7 +31,7 @@ from spmopt.core.machine import (
 from spmopt.core.problem import TensorKind
 from spmopt.core.units import Dimension, parse_quantity, si, size
 from spmopt.hardware.reader import Reader
-from spmopt.hardware.scratchpad import BankOf, with_banks, with_technology
+from spmopt.hardware.scratchpad import BankOf, default_page, with_banks, with_technology
 
 BANK = "bank"
 """Key of the setting; several banks are one text, with commas between them."""
@@ -178,9 +178,6 @@ OF_BANKS = ("energy.spm_read_pj_per_byte", "energy.spm_write_pj_per_byte")
 """Settings of banks, absent from a machine that has some."""
 SCRATCHPAD = ("spm", "technology", "banks")
 """Settings of a scratchpad without banks."""
-_PAGE, _PAGES, _SMALLEST_PAGE = 4096, 128, 64
-"""Bytes of a page that a machine does not say; pages that a small scratchpad has at least, since
-each tensor leaves half of one free; and bytes of a page at least, a short burst of the DRAM."""
 _DOTTED: Mapping[str, Kind] = {
     f"{table}.{field}": kind for table, kinds in _TABLES.items() for field, kind in kinds.items()
 }
@@ -243,11 +240,6 @@ def from_settings(settings: Settings, where: str) -> Machine:
     if BANK in settings:
         return _with_banks(settings, where)
     return _with_memory(read, _bare(read))
-
-
-def default_page(spm_bytes: int) -> int:
-    """Return the bytes of a page of a machine that says none: a power of two."""
-    return min(_PAGE, 1 << max(spm_bytes // _PAGES, _SMALLEST_PAGE).bit_length() - 1)
 
 
 def _with_banks(settings: Settings, where: str) -> Machine:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from spmopt import machine
 from spmopt.core.errors import InputError
 from spmopt.core.machine import (
     AREA_FIGURES,
@@ -282,7 +283,12 @@ def test_pages_that_nobody_chose_follow_the_scratchpad(size: str, page: int) -> 
     assert small.page_bytes == page
 
 
-def test_a_page_that_somebody_chose_stays() -> None:
+def test_a_page_that_somebody_chose_stays(tmp_path: Path) -> None:
+    file = tmp_path / "npu.toml"
+    figures = 'bandwidth = "10GB/s"\nclock = "1GHz"\nthroughput = "1TOP/s"\n'
+    file.write_text(f'spm = "4MiB"\npage = "4KiB"\n{figures}', encoding="utf-8")
+    assert load_machine(str(file), {"spm": "64KiB"}).page_bytes == 4096
+    assert load_machine(str(file), {"spm": "64KiB", "page": "1KiB"}).page_bytes == 1024
     chosen = load_machine("small-npu", {"spm": "64KiB", "page": "4KiB"})
     assert chosen.page_bytes == 4096
     assert override(chosen, {"spm": "32KiB"}).page_bytes == 4096
@@ -290,5 +296,7 @@ def test_a_page_that_somebody_chose_stays() -> None:
 
 
 def test_pages_of_banks_follow_their_sum() -> None:
-    machine = load_machine("small-npu", {"bank": "32KiB:nvsim-sram,96KiB:nvsim-stt"})
-    assert machine.page_bytes == 1024
+    both = ["32KiB:nvsim-sram", "96KiB:nvsim-stt"]
+    assert load_machine("small-npu", {"bank": ",".join(both)}).page_bytes == 1024
+    assert machine("small-npu", bank=both).page_bytes == 1024
+    assert machine("small-npu", bank=both, page="2KiB").page_bytes == 2048

@@ -220,12 +220,12 @@ class FusionPlanTrials:
         for number, plan in enumerate(finalists):
             if self.gap <= self.request.tolerance or self.request.stop():
                 break
-            if self.best is not None and plan.bound >= self.best.value:
-                continue
             left = self.request.time_limit_s - self.clock
             if left <= 0 and not self._in_any:
                 break
             each = self._in_all_mappings(plan)
+            if self.best is not None and each.bound >= self.best.value:
+                continue
             self._keep(self.finer(each, left / (len(finalists) - number)))
         if self.best is not None:
             self._keep(self._in_all_mappings(self.best))
@@ -236,7 +236,7 @@ class FusionPlanTrials:
         if plan.problem.fused_from is self.tileable:
             return plan
         problem, _ = self.tileable.problem(plan.fusion_plan)
-        return replace(plan, problem=problem, gap=inf)
+        return replace(plan, problem=problem, gap=inf, bound=-inf)
 
     def finer(self, plan: Found, seconds: float) -> Found:
         """Return a fusion plan with a schedule to the tolerance asked for."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import spmopt
 from formulations.fusion.schedule import _Search
-from spmopt.core.fusion.tileable_graph import TileableGraph, tileable_graph_of
+from formulations.fusion.trials import FusionPlanTrials
+from spmopt.core.fusion.tileable_graph import TileableGraph, tileable_graph_of, whole
 from spmopt.core.graph import Graph
 from spmopt.core.problem import Problem
 from spmopt.core.result import End
@@ -83,3 +86,14 @@ def test_a_plan_found_in_first_mappings_is_one_in_any(monkeypatch: pytest.Monkey
     assert need(found.value) < need(listed.value)
     assert need(found.fusion_bound) <= need(found.value)
     assert found.end is not End.EXHAUSTED
+
+
+def test_a_plan_that_is_the_best_in_first_mappings_is_scheduled_in_all() -> None:
+    """A bound in first mappings says nothing of the others."""
+    tileable = tileable_graph_of(lowered("choose"))
+    trials = FusionPlanTrials(tileable, Request(time_limit_s=20.0), 0.0)
+    trials.searched = tileable.in_first_mappings()
+    trials.attempt(whole(tileable))
+    first = need(trials.best)
+    trials.found = [replace(first, bound=float(first.value))]
+    assert need(trials.finish()).value < first.value

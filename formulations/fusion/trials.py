@@ -177,13 +177,14 @@ class FusionPlanTrials:
         if STEP_S * steps > left / 2:
             gap = max(gap, self.params.rough_gap)
         self._tried.add(_fusion_of(fusion_plan))
-        since = self.clock
+        self.work.seconds += FIRST_STEP_S
+        since = self.clock  # of steps alone, as others have more of them or fewer
         try:
             problem, origins = self.searched.problem(fusion_plan)
         except InputError:
             return False  # legal groups, which cut a tensor along two axes into parts of bytes
         first = self._known.first(problem, origins, mappings or {})
-        self.work.seconds += FIRST_STEP_S + PLAN_S * steps
+        self.work.seconds += PLAN_S * steps
         asked = replace(
             self._while_better(),
             tolerance=max(gap, request.tolerance),

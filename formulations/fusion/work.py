@@ -19,7 +19,7 @@ BEGIN_S, STRIPED_S, STRIPED_FIRST_S = 4e-4, 7e-3, 2e-3
 OPERATION_S, MAPPING_S, STRIPED = 1e-2, 8e-4, 3.0
 """Of an operation, and of each of its mappings, until fusion plans are good in any mappings; how
 many times as long that takes where there are stripes."""
-STEP_S, PLAN_S, FIRST_STEP_S = 5e-4, 1e-4, 3e-2
+STEP_S, PLAN_S, FIRST_STEP_S = 5e-4, 1e-4, 1e-2
 """Of a step of a fusion plan: to schedule to a coarse gap, and beside that; of any plan."""
 PAGE_SHARE = 0.8
 """Of the counted work of a schedule: 0.66 to 1.1 in four networks."""

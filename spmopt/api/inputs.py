@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -325,7 +325,10 @@ def machine(
         found = override(base, changes)
     else:
         found = load_machine(str(base), changes)
+    chosen = found.page_bytes if "page" in changes else None
     found = _with_banks(found, bank, given)
+    if chosen is not None and found.page_bytes != chosen:
+        found = replace(found, page_bytes=chosen)
     # A machine in memory has no file whose fields could be lost.
     unread = None if isinstance(base, Machine) else list_left_out(str(base))
     for warning in (disagreement(sources_of(found)), unread):

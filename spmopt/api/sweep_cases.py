@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain, product
+from itertools import chain, groupby, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -158,6 +158,7 @@ def _cases(
 ) -> list[SweepCase]:
     """Return one case of all capacities; with a technology, whose figures differ, one of each."""
     from spmopt.hardware.machines import override
+    from spmopt.hardware.scratchpad import default_page
     from spmopt.sweeps.cases import SweepCase
 
     capacities = [int(value) for value in axes.get("spm", (machine.spm_bytes,))]
@@ -170,8 +171,16 @@ def _cases(
         for size in capacities:
             # Built only to be checked: errors should come before the first schedule.
             replace(machine, spm_bytes=size)  # raises its error
-        # One lowering serves all capacities where cycles do not depend on them.
-        groups = [(machine, tuple(capacities))]
+        # One lowering serves all capacities in a row where cycles and pages do not depend on them.
+        chosen = "page" in settings or machine.page_bytes != default_page(machine.spm_bytes)
+        of_size = {
+            each: machine.page_bytes if chosen else default_page(each) for each in capacities
+        }
+        in_rows = [tuple(sizes) for _, sizes in groupby(capacities, of_size.__getitem__)]
+        groups = [
+            (replace(machine, spm_bytes=sizes[0], page_bytes=of_size[sizes[0]]), sizes)
+            for sizes in in_rows
+        ]
     else:
         groups = [(override(machine, {"spm": size}), (size,)) for size in capacities]
     return [

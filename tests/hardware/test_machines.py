@@ -299,4 +299,4 @@ def test_pages_of_banks_follow_their_sum() -> None:
     both = ["32KiB:nvsim-sram", "96KiB:nvsim-stt"]
     assert load_machine("small-npu", {"bank": ",".join(both)}).page_bytes == 1024
     assert machine("small-npu", bank=both).page_bytes == 1024
-    assert machine("small-npu", bank=both, page="2KiB").page_bytes == 2048
+    assert machine("small-npu", bank=both, page="4KiB").page_bytes == 4096

@@ -315,10 +315,8 @@ class _Search(NamedPlans):
                 if number > 1 and not self._in_any:
                     # The other half of the time is for the best plans in all mappings.
                     self.end = min(self.end, self.request.time_limit_s / 2)
-            elif number and self._attempt_neighbor():
+            elif (number and self._attempt_neighbor()) or self._attempt_promising():
                 continue
-            elif self.settled and self.another_promises_more:
-                self.attempt_named(likely=False)
             elif self.settled and not finer:
                 self.finish()
                 finer = True
@@ -328,6 +326,11 @@ class _Search(NamedPlans):
                     break
                 if due < np.inf:
                     self.work.seconds = max(self.work.seconds, self._bounding_since + due)
+
+    def _attempt_promising(self) -> bool:
+        """Try a plan that may be better than the best can be; return whether there was one."""
+        rare = self.settled and self.another_promises_more
+        return rare and self.attempt_named(likely=False)
 
     def _attempt_neighbor(self) -> bool:
         """Try a neighbor of the best fusion plan that may be better; return whether there was one.
